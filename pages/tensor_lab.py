@@ -11,7 +11,7 @@ from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import get_current_theme, is_phone, sync_page_values
-from normviz.ui.scheme import build_scheme, get_effective_eps
+from normviz.ui.scheme import build_scheme
 from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor, take_offered_tensor
 from normviz.ui.tensor_controls import draw_fit_button
 from normviz.web.components.sight import has_been_seen
@@ -24,13 +24,13 @@ rest = st.container() if is_phone() else st.sidebar
 x = None
 with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) as view:
     scheme, theme, focus = build_scheme(view), get_current_theme(), view["focus"]
-    eps, (gain, bias) = get_effective_eps(view, scheme), state.get_affine_values(view, scheme)
+    layer = state.get_layer_numbers(view, scheme)
     with left:
         over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way
             check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
             x = make_tensor(view)
-            result, bound = normalize(x, scheme, eps, gain, bias), BoundScheme(scheme, x.shape)
+            result, bound = normalize(x, scheme, *layer[:3]), BoundScheme(scheme, x.shape)
             with wait_for_turn(x.size):
                 show_lab_cube(view, bound, x, result, theme)
         except InvalidInput as error:
@@ -45,20 +45,20 @@ with over:
 if x is None:
     st.stop()
 with right:
-    panels.show_scheme_heading(scheme, x, result, view["threshold"])
+    panels.show_scheme_heading(scheme, x, result, layer.threshold)
     panels.describe_non_finite(scheme, x, result)
-    panels.show_element_panel(view, bound, x, result, (eps, gain, bias, view["threshold"]), theme)
+    panels.show_element_panel(view, bound, x, result, layer, theme)
 
 tab_panels = {
     "statistics": lambda: panels.show_lab_statistics(scheme, x, result, view, theme),
     "distribution": lambda: panels.show_lab_distribution(scheme, x, result, focus, theme),
-    "response": lambda: panels.show_response_curves(scheme, x, focus, eps, theme),
+    "response": lambda: panels.show_response_curves(scheme, x, focus, layer.eps, theme),
     "picture": lambda: panels.show_example_pictures(
         scheme, x, result, focus, theme, is_picture(view, x.shape) and x.shape[3] == 3
     ),
     "formula": lambda: panels.show_scheme_formula(scheme),
     "parameters": lambda: panels.show_scheme_parameters(scheme, x),
-    "code": lambda: panels.show_scheme_code(scheme, x, eps, gain, bias, view),
+    "code": lambda: panels.show_scheme_code(scheme, x, layer, view),
 }
 tabs = st.tabs(list(state.TABS.values()), key="tab", on_change="rerun")
 for tab, name in zip(tabs, state.TABS, strict=True):

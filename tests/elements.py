@@ -8,7 +8,7 @@ import numpy as np
 import written
 
 from normviz.core.fields import Field, Index
-from normviz.core.normalize import normalize
+from normviz.core.normalize import LayerNumbers, normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
@@ -60,9 +60,15 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     result = normalize(x, scheme, eps, gain, bias)
     roles = AXIS_ROLES[scheme.tensor]
     data = build_element_data(
-        {"focus": (0, 0, 0, 0)}, wording.BoundScheme(scheme, x.shape), x, result, (eps, gain, bias), roles, "light"
+        {"focus": (0, 0, 0, 0)},
+        wording.BoundScheme(scheme, x.shape),
+        x,
+        result,
+        LayerNumbers(eps, gain, bias),
+        roles,
+        "light",
     )
-    numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
+    numbers = live.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias))
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:

@@ -314,11 +314,40 @@ def npz_cases(size):
     }
 
 
+def json_of(report):
+    return json.dumps({"layers": [], "findings": [], "notes": [], **report}).encode()
+
+
+def recording_of(text):
+    return npz(np.savez_compressed, report=np.frombuffer(text, np.uint8))
+
+
+LARGEST = 2 * 2**20
+MODELS = {
+    "json, nesting": ("a.json", lambda: b"[" * LARGEST),
+    "json, nested objects": ("a.json", lambda: b'{"a":' * (LARGEST // 5)),
+    "json, empty lists": ("a.json", lambda: b"[" + b"[]," * (LARGEST // 3 - 2) + b"0]"),
+    "json, empty objects": ("a.json", lambda: b'{"layers": [' + b"{}," * (LARGEST // 3 - 6) + b"0]}"),
+    "json, different names": (
+        "a.json",
+        lambda: b"{" + b",".join(b'"%x":0' % k for k in range(LARGEST // 12)) + b"}",
+    ),
+    "json, wide characters": ("a.json", lambda: ('"' + "\U0001f600" + "1" * (LARGEST - 9) + '"').encode()),
+    "json, a long number": ("a.json", lambda: b"1" * LARGEST),
+    "json, long numbers": ("a.json", lambda: b"[" + b"9" * 4000 + (b"," + b"9" * 4000) * 500 + b"]"),
+    "json, 512 layers of one name": ("a.json", lambda: json_of({"layers": [{"layer": "a", "layout": "NC"}] * 512})),
+    "json, long notes": ("a.json", lambda: json_of({"notes": ["x" * 4000] * 500})),
+    "npz, a report of empty lists": ("a.npz", lambda: recording_of(b"[" + b"[]," * (LARGEST // 3 - 2) + b"0]")),
+    "npz, a report of 16 MB": ("a.npz", lambda: recording_of(b" " * (2**24 - 300))),
+}  # fmt: skip
+"""Reports on models."""
+
 Case = tuple[str, Callable[[], bytes]]
 CASES: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     **{name: ("tensor", *case) for name, case in (NUMBERS | PNGS | JPEGS).items()},
     **{name: ("answer", *case) for name, case in npz_cases(UPLOAD).items()},
     **{f"{name}, to the detector": ("pair", *case) for name, case in npz_cases(UPLOAD).items()},
+    **{f"{name}, of a model": ("model", *case) for name, case in (npz_cases(UPLOAD) | MODELS).items()},
     **{f"{name}, to the command": ("members", *case) for name, case in npz_cases(MEMBERS).items()},
 }
 """By name: the reader that the file is for, the file's name, and what makes its content."""
@@ -348,6 +377,14 @@ def pair(name, content):
     return read_pair([(name, content)])
 
 
+def model(name, content):
+    """What the page of a model does."""
+    from normviz.data.recordings import read_model_file
+    from normviz.topics.model.reported import parse_model_file
+
+    return parse_model_file(read_model_file(name, content)).layers
+
+
 def members(name, content):
     """What the command that checks homework does."""
     from normviz.data.files import read_npz
@@ -373,6 +410,7 @@ def import_readers():
     from PIL import Image
 
     import normviz.topics.gradients.exercise
+    import normviz.topics.model.reported
     import normviz.topics.same.detection.uploads  # noqa: F401
 
     Image.preinit()

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
 from normviz.core.kinds.whitening import compute_inverse_root
-from normviz.core.normalize import normalize
+from normviz.core.normalize import LayerNumbers, normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
 from normviz.data.samples import SAMPLES
@@ -93,7 +93,7 @@ def live(at):
     focus = at.session_state["focus"]
     steps, numbers = (
         compute_element_steps(x, result, scheme, focus),
-        formulas.compute_live_numbers(scheme, x, result, eps, gain, bias),
+        formulas.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias)),
     )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}

@@ -60,6 +60,7 @@ CALLS = {
     "sweep": [],
     "claims": ["--id", "T01", "--json"],
     "design": ["--layer", "dense", "--need", "dataset-rescaling", "--json"],
+    "lessons": ["--json"],
     "serve": ["--help"],
 }
 """A short call of every command."""

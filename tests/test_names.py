@@ -20,8 +20,8 @@ INTERFACES = {
     "Outcome": ("topics/experiments/*", "what an experiment's report reads from its results"),
     "parts": ("topics/experiments/*", "the jobs of a setting, one function per experiment"),
     "report": ("topics/experiments/*", "the report on results, one function per experiment"),
-    "Page": ("topics/*/state", "the declared values of a page"),
-    "is_relevant": ("topics/*/state|ui/scheme", "whether a value matters in a view of the page"),
+    "Page": ("topics/*/state|classroom/*/state", "the declared values of a page"),
+    "is_relevant": ("topics/*/state|classroom/*/state|ui/scheme", "whether a value matters in a view of the page"),
     "translate_former_link": ("topics/*/state", "the link of today for a former one of the page"),
     "controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
     "show": (

@@ -1,1 +1,1 @@
-"""Tools for classes: lessons that are played beside the pages."""
+"""Tools for classes: lessons that are played beside the pages, and classes that answer."""

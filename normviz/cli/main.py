@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN_EXTRA),
     "claims": ("measure what the sources claim: verdicts and evidence", TRAIN_EXTRA),
     "design": ("find schemes with some invariances, or why there are none", ()),
+    "lessons": ("list the lessons; check your own, or make a handout", APP_EXTRA),
     "serve": ("serve the app", APP_EXTRA),
 }
 """Each command with its help text, and the extra and libraries that it needs; its module has the same name."""

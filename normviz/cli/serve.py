@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import normviz
+from normviz.classroom.lessons.catalogue import LESSONS_VARIABLE, load_lessons
 from normviz.ui.environment import check_environment
 
 
@@ -43,9 +44,15 @@ def run(arguments: argparse.Namespace) -> None:
     """Serve the app until it is interrupted, from any folder.
 
     Raises:
-        InvalidInput: a library is missing, or an environment variable has an invalid value.
+        InvalidInput: a library is missing, an environment variable has an invalid value, or a lesson is broken.
     """
     check_environment(os.environ)
+    if os.environ.get(LESSONS_VARIABLE):
+        load_lessons(os.environ)
+    if os.environ.get("NORMVIZ_DATABASE"):
+        from normviz.classroom.rooms.database import read_database_url  # SQLAlchemy comes with the extra app
+
+        read_database_url(os.environ)
     os.chdir(find_app_folder())  # Streamlit looks here for .streamlit/config.toml
     options = {"--server.port": arguments.port, "--server.address": arguments.address}
     given = [word for name, value in options.items() if value is not None for word in (name, str(value))]

@@ -10,6 +10,7 @@ array. `normviz.core.reductions` averages over fields, and the kind of a scheme 
 
 from math import inf
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -21,6 +22,16 @@ from normviz.core.kinds.base import NormalizationResult
 from normviz.core.plain_path import normalize_plainly
 from normviz.core.reductions import centre
 from normviz.core.registry import Scheme
+
+
+class LayerNumbers(NamedTuple):
+    """The numbers of a layer that hold for all elements: ε, and what it learns, γ, β and the threshold τ."""
+
+    eps: float
+    gain: float = 1.0
+    bias: float = 0.0
+    threshold: float = 0.0
+
 
 ignore_float_warnings = np.errstate(invalid="ignore", over="ignore")
 """NaN, Inf and numbers at the edge of their format are data to look at: their fields become NaN without a warning."""

@@ -1,6 +1,6 @@
 """The formulas and words of each kind of scheme: forward, backward, and with places for the numbers of an element."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from normviz.core.kinds.spectral import compute_spectral_norm
 from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.registry import Scheme
 from normviz.core.statistics import compute_covariances
-from normviz.core.text import typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe.averages import build_averages, format_axis_size
 from normviz.describe.general_form import KindFormulas, Numbers
 from normviz.describe.symbols import (
@@ -46,7 +46,6 @@ class SpectralFormulas(KindFormulas):
     jacobian: ClassVar[str | None] = (
         "**One block**: all weights share one largest singular value, so each weight affects all."
     )
-    computation: ClassVar[str | None] = "The matrix of w over its largest singular value"
 
     def format_divisor(self, scheme: Scheme) -> str:
         return r"\sigma_{\max}"
@@ -85,6 +84,9 @@ class SpectralFormulas(KindFormulas):
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "the largest singular value is 1" if is_near(compute_spectral_norm(result.xhat), 1) else ""
+
+    def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
+        return "The matrix of w over its largest singular value"
 
 
 class WhiteningFormulas(KindFormulas):
@@ -163,6 +165,10 @@ class WhiteningFormulas(KindFormulas):
         alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
         return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
 
+    def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
+        groups = "all channels" if matrices == 1 else f"each of {matrices} groups of C"
+        return f"Mean over {', '.join(axis for axis in axes if axis != 'C')}; covariance matrix of {groups}"
+
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
         groups = scheme.count_matrices(shape)
         size = shape[-1] // groups
@@ -177,7 +183,9 @@ class PointwiseFormulas(KindFormulas):
 
     constant: ClassVar[str] = "nothing were saturated"
     jacobian: ClassVar[str | None] = "**Only the diagonal**: every x̂ depends on its own x alone."
-    computation: ClassVar[str | None] = "Each element by itself"
+    kept: ClassVar[str] = (
+        "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
+    )
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
         function = format_function_latex(scheme, scheme.symbol + format_element(scheme))
@@ -207,10 +215,15 @@ class PointwiseFormulas(KindFormulas):
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "every number lies between −1 and 1"
 
+    def format_function(self, scheme: Scheme) -> str:
+        return format_function_text(scheme)
+
+    def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
+        return "Each element by itself"
+
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        inside = f"α = {typeset(scheme.alpha)}"
-        inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
-        return f"Every element passes through {format_function_text(scheme)} by itself, with {inside}."
+        inside = join_words([f"{name} = {typeset(number)}" for name, number in scheme.inside.items()], "and")
+        return f"Every element {self.describe_element(scheme)}, with {inside}."
 
     def _format_slope(self, scheme: Scheme, parts: FormulaParts) -> str:
         assert scheme.function is not None

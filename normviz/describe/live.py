@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import ignore_float_warnings
+from normviz.core.normalize import LayerNumbers, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.describe.kinds import KIND_FORMULAS, MEAN_PART
 from normviz.describe.symbols import format_gain_symbol
@@ -75,13 +75,7 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
 
 @ignore_float_warnings
 def compute_live_numbers(
-    scheme: Scheme,
-    x: np.ndarray,
-    result: NormalizationResult,
-    eps: float,
-    gain: float,
-    bias: float,
-    threshold: float = 0.0,
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
 ) -> dict[str, ElementNumbers]:
     """Compute the numbers of every element by their names in the formulas, and which form a formula takes.
 
@@ -90,20 +84,20 @@ def compute_live_numbers(
     (Σ + εI)^(-1/2) and the channels of its group at its position, which the row multiplies.
     """
     one = (1, 1, 1, 1)
-    found = {
-        name: ElementNumbers(np.full(one, value), one) for name, value in (("eps", eps), ("gain", gain), ("bias", bias))
-    }
+    given = layer._asdict()
+    if scheme.threshold is None:
+        del given["threshold"]
+    found = {name: ElementNumbers(np.full(one, value), one) for name, value in given.items()}
     found["x"] = ElementNumbers(x, x.shape)
     if scheme.summation is not None and result.mean is not None:
         found["mean"] = ElementNumbers(result.mean, result.mean.shape)
         found["v"] = ElementNumbers(result.v, x.shape)
-    numbers = KIND_FORMULAS[scheme.kind.key].compute_numbers(scheme, result, eps)
+    numbers = KIND_FORMULAS[scheme.kind.key].compute_numbers(scheme, result, layer.eps)
     found |= {name: ElementNumbers(*each) for name, each in numbers.items()}
     if numbers:
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
     if scheme.gain is not None or scheme.bias is not None or not scheme.has_effect:
         found["y"] = ElementNumbers(result.y, x.shape)
     if scheme.threshold is not None:
-        found["threshold"] = ElementNumbers(np.full(one, threshold), one)
-        found["z"] = ElementNumbers(np.maximum(result.y, threshold), x.shape)
+        found["z"] = ElementNumbers(np.maximum(result.y, layer.threshold), x.shape)
     return found

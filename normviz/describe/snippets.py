@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
 
@@ -18,11 +19,11 @@ from normviz.describe.code import AveragingStep, format_argument_code, list_aver
 class FrameworkTemplates(NamedTuple):
     """Code templates of a framework: one for plain operations, and one for layers where it has some.
 
-    `function`: the attribute of a `Function` with its code; `recipe`: that of a scheme with the code of its layer.
+    `language`: the attribute of a pointwise function with its code; `recipe`: that of a scheme with its layer's code.
     """
 
     operations: str
-    function: str
+    language: str
     layer: str = ""
     recipe: str = ""
 
@@ -57,26 +58,15 @@ class FrameworkLayer(NamedTuple):
         return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
 
 
-def write_snippet(
-    scheme: Scheme,
-    framework: str,
-    shape: Shape,
-    eps: float,
-    gain: float = 1.0,
-    bias: float = 0.0,
-    source: str | None = None,
-    threshold: float = 0.0,
-) -> str:
+def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumbers, source: str | None = None) -> str:
     """Write code in a framework that normalizes an array x with the scheme and leaves the result in y.
 
     Args:
         scheme: the scheme; a framework's layer that computes the same on this shape is used.
         framework: one of `FRAMEWORKS`.
         shape: (N, H, W, C), or (kh, kw, Cin, Cout) for schemes that act on weights.
-        eps: ε >= 0.
-        gain, bias: γ and β, the same for every element, if the scheme has them.
+        layer: ε >= 0, and γ, β and τ, if the scheme has them. With τ, max(y, τ) is left in z.
         source: code that makes the NumPy array x in float64; normal noise where None.
-        threshold: τ, the same for every element, if the scheme has one: max(y, τ) is then left in z.
 
     Raises:
         InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
@@ -84,10 +74,10 @@ def write_snippet(
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
     templates = _FRAMEWORKS[framework]
-    facts = _collect_facts(scheme, templates.function, shape, eps, gain, bias, source)
-    layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
-    facts["threshold"] = None if scheme.threshold is None else float(threshold)
-    return render_template(templates.operations if layer is None else templates.layer, layer=layer, **facts)
+    facts = _collect_facts(scheme, templates.language, shape, layer, source)
+    found = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
+    facts["threshold"] = None if scheme.threshold is None else float(layer.threshold)
+    return render_template(templates.operations if found is None else templates.layer, layer=found, **facts)
 
 
 def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
@@ -107,32 +97,35 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
         for name, kept, summand in parameters
         if kept is not None
     ]
-    facts = _collect_facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
+    facts = _collect_facts(scheme, _FRAMEWORKS[framework].language, shape, LayerNumbers(eps), None)
     return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
 def _collect_facts(
-    scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
+    scheme: Scheme, language: str, shape: Shape, layer: LayerNumbers, source: str | None
 ) -> dict[str, Any]:
     """Return the values for the templates by name. Raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
-    if not 0 <= eps < inf:
-        raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
+    if not 0 <= layer.eps < inf:
+        raise InvalidInput(f"ε is a number from 0; this one is {layer.eps}.")
     sizes = tuple(map(int, shape))
+    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaged_fields(scheme))
     return {
         "scheme": scheme,
         "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,
         "shape": sizes,
         "fan_in": prod(sizes[:-1]),
         "source": source or f"x = np.random.default_rng(0).standard_normal({sizes})",
-        "eps": float(eps),
-        "gain": None if scheme.gain is None or gain == 1 else float(gain),
-        "bias": None if scheme.bias is None or bias == 0 else float(bias),
-        "centre": _list_steps(scheme.summation, shape),
-        "divide": _list_steps(scheme.suppression, shape),
+        "eps": float(layer.eps),
+        "gain": None if scheme.gain is None or layer.gain == 1 else float(layer.gain),
+        "bias": None if scheme.bias is None or layer.bias == 0 else float(layer.bias),
+        "centre": centre,
+        "divide": divide,
+        "averaged_rules": {step.kind for step in (*(centre or ()), *(divide or ()))},
         "threshold": None,
         "matrices": scheme.count_matrices(sizes),
-        "passed": "" if scheme.function is None else getattr(scheme.function, function),
+        "language": language,
+        "imports": getattr(scheme.function, "imports", ""),
         "inside": format_argument_code(scheme, "x"),
     }
 

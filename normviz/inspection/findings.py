@@ -111,7 +111,11 @@ def _find_small_batch(layer: LayerReport) -> str | None:
 def _find_precision_loss(layer: LayerReport) -> str | None:
     for name, error in layer.half_precision.items():
         if error > PRECISION_LIMIT:
-            size = "has NaN or infinite values" if isinf(error) else f"is off by {typeset(error, 2)} deviations"
+            size = (
+                "has NaN or infinite values"
+                if isinf(error)
+                else f"is off by {typeset(error, 2)} times its standard deviation"
+            )
             return f"In {name} its output {size} on this batch."
     return None
 

@@ -12,7 +12,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.arrays import ArrayLike, copy_to_numpy
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Index, check_shape
-from normviz.core.normalize import normalize, resolve_eps
+from normviz.core.normalize import LayerNumbers, normalize, resolve_eps
 from normviz.core.scheme import Scheme
 from normviz.core.text import join_words
 from normviz.describe.wording import BoundScheme
@@ -116,10 +116,10 @@ def show(
         raise InvalidInput(f"focus {tuple(focus)} is not an element of {' × '.join(map(str, shape))}.")
     x = copy_to_numpy(call.tensor)
     result, bound = normalize(x, call.scheme, eps), BoundScheme(call.scheme, shape)
-    values = resolve_eps(call.scheme, eps), 1.0, 0.0, 0.0
+    layer = LayerNumbers(resolve_eps(call.scheme, eps))
     look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
     messages = {}
     for theme in THEMES:
-        drawn = draw_lab_cube(bound, x, result, values, look, theme, view=UNTURNED)
+        drawn = draw_lab_cube(bound, x, result, layer, look, theme, view=UNTURNED)
         messages[theme] = build_plot_message(drawn.figure, "cube", drawn.alt, cube=drawn.parts)
     return Picture(messages)

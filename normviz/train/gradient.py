@@ -3,20 +3,22 @@
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
     u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂L/∂x = u - E_Aᵀ u        with g = ∂L/∂x̂
 
-`normalize` is the reference, and handles extreme numbers; this module is for loops that train many networks. Schemes
-outside the general form have derivatives of their own.
+`normalize` is the reference, and handles extreme numbers; this module is for loops that train many networks. The
+kinds outside the general form have derivatives of their own; a kind without one is trained by `ReferenceForm`.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-from typing import Protocol
 
 import torch
 
-from normviz.core.fields import Field, Shape
+from normviz.core.fields import OWN, Field, Shape
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.pointwise import PointwiseFunction
 from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
+from normviz.core.reductions import broadcast_statistic, divide
 from normviz.core.registry import Scheme
 
 
@@ -25,9 +27,16 @@ class FieldAverage:
 
     All axes with the rule "full" are averaged at once, each axis with groups block by block, and each axis with windows
     by a banded, row-stochastic matrix.
+
+    Attributes:
+        field: the field.
+        mixes_examples: True if several examples share a statistic.
+        smallest_size: the number of elements of its smallest box.
     """
 
     def __init__(self, field: Field, shape: Shape, like: torch.Tensor) -> None:
+        self.field, self.smallest_size = field, field.find_smallest_size(shape)
+        self.mixes_examples = field.simplify(shape).rules[0] != OWN
         self.full: list[int] = []
         self.groups: list[tuple[int, int]] = []
         self.windows: list[tuple[int, torch.Tensor]] = []
@@ -83,18 +92,48 @@ def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return values.to(gram.device), vectors.to(gram.device)
 
 
-class TrainingForm(Protocol):
-    """A kind of scheme in training; `backward` follows the `forward` of the same tensor."""
+@dataclass
+class InferenceStatistics:
+    """Statistics of a scheme stored for inference; None for those that are computed from the example itself.
+
+    Attributes:
+        mean: E[μ].
+        variance: E[m/(m-1) σ²], without ε.
+        matrix: for whitening, E[(Σ + εI)^(-1/2)].
+        divisor: the mean divisor, with ε, of another kind.
+    """
+
+    mean: torch.Tensor | None = None
+    variance: torch.Tensor | None = None
+    matrix: torch.Tensor | None = None
+    divisor: torch.Tensor | None = None
+
+
+class TrainingForm:
+    """A kind of scheme in training and inference; `backward` follows the `forward` of the same tensor.
+
+    This class has no statistics of the data: x̂ in inference is that of the example itself.
+    """
 
     def forward(self, x: torch.Tensor, /) -> torch.Tensor:
         """Return x̂."""
+        raise NotImplementedError
 
     def backward(self, g: torch.Tensor, /) -> torch.Tensor:
         """Return ∂L/∂x for g = ∂L/∂x̂."""
+        raise NotImplementedError
+
+    def collect_statistics(self, x: torch.Tensor) -> tuple[torch.Tensor, InferenceStatistics]:
+        """Compute x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and their mean statistics."""
+        return copy(self).forward(x.clone()), InferenceStatistics()
+
+    def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
+        """Compute x̂ by stored statistics, or by the examples' own where none is stored."""
+        return copy(self).forward(x.clone())
 
 
 @dataclass
-class GeneralForm:
+class GeneralForm(TrainingForm):
     """Forward and backward pass of the general form on one shape; `backward` frees what `forward` stored.
 
     Both overwrite their tensor, since a large stack spent most of its time on new memory. Only the current block of a
@@ -138,9 +177,30 @@ class GeneralForm:
             g.sub_(self.summation.apply_transpose(g))
         return g
 
+    def collect_statistics(self, x: torch.Tensor) -> tuple[torch.Tensor, InferenceStatistics]:
+        kept, a, b = InferenceStatistics(), self.summation, self.suppression
+        if a is not None and a.mixes_examples:
+            kept.mean = _average_over_examples(a(x))
+        if b is not None and b.mixes_examples:
+            m = b.smallest_size
+            unbiased = m / (m - 1) if a is not None and a.field == b.field and m > 1 else 1.0
+            v = x if a is None else x - a(x)
+            kept.variance = _average_over_examples(unbiased * b(v.square()))
+        return copy(self).forward(x.clone()), kept
+
+    def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
+        if stored.mean is None and stored.variance is None:
+            return super().apply_statistics(x, stored)
+        v = x if self.summation is None else x - (self.summation(x) if stored.mean is None else stored.mean)
+        if self.suppression is None:
+            return v
+        variance = self.suppression(v.square()) if stored.variance is None else stored.variance
+        sigma = torch.sqrt(variance + self.eps)
+        return v * torch.where(sigma > 0, sigma.reciprocal(), 0.0) * self.scale
+
 
 @dataclass
-class PointwiseForm:
+class PointwiseForm(TrainingForm):
     """Forward and backward pass of the pointwise scheme x̂ = f(αx + s).
 
     Attributes:
@@ -164,7 +224,44 @@ class PointwiseForm:
         return g
 
 
-class SpectralForm:
+class ReferenceForm(TrainingForm):
+    """Forward and backward pass by the methods of a scheme's kind."""
+
+    def __init__(self, scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> None:
+        self.scheme, self.eps, self.scale = scheme, eps, scheme.compute_scale(shape)
+        self.summation = _make_average(scheme.summation, shape, like)
+        self.has_shared_divisor = any(field.simplify(shape).rules[0] != OWN for field in scheme.fields[-1:])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Compute x̂."""
+        v = x if self.summation is None else x - self.summation(x)
+        deviation, xhat = self.scheme.kind.normalize(self.scheme, v, self.eps)
+        self.result = NormalizationResult(None, v, deviation, xhat, xhat)
+        return xhat
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
+        out, _ = self.scheme.kind.backpropagate(self.scheme, self.result, g * self.scale, self.eps)
+        del self.result
+        return out if self.summation is None else out - self.summation.apply_transpose(out)
+
+    def collect_statistics(self, x: torch.Tensor) -> tuple[torch.Tensor, InferenceStatistics]:
+        used, kept = copy(self), InferenceStatistics()
+        xhat = used.forward(x)
+        if self.summation is not None and self.summation.mixes_examples:
+            kept.mean = _average_over_examples(self.summation(x))
+        if used.result.deviation is not None and self.has_shared_divisor:
+            kept.divisor = _average_over_examples(broadcast_statistic(used.result.deviation, x.shape))
+        return xhat, kept
+
+    def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
+        v = x if self.summation is None else x - (self.summation(x) if stored.mean is None else stored.mean)
+        if stored.divisor is not None:
+            return divide(v, stored.divisor) * self.scale
+        return self.scheme.kind.normalize(self.scheme, v, self.eps)[1]
+
+
+class SpectralForm(TrainingForm):
     """Forward and backward pass of spectral normalization W / σ₁(W) (Miyato et al. 2018).
 
     u and v are the leading singular vectors.
@@ -197,7 +294,7 @@ class SpectralForm:
 
 
 @dataclass
-class WhiteningForm:
+class WhiteningForm(TrainingForm):
     """Forward and backward pass of whitening (Σ + εI)^(-1/2) v over groups of channels (Huang et al. 2018).
 
         u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂L/∂x = u - E u        with W = (Σ + εI)^(-1/2)
@@ -239,10 +336,26 @@ class WhiteningForm:
         del self.v, self.vectors, self.root, self.inverse, self.matrix
         return merge_groups(u - u.mean(-2, keepdim=True), g.shape)
 
+    def collect_statistics(self, x: torch.Tensor) -> tuple[torch.Tensor, InferenceStatistics]:
+        used = copy(self)
+        mean = split_into_groups(x, self.groups).mean(-2, keepdim=True)
+        return used.forward(x.clone()), InferenceStatistics(mean=mean.mean(2), matrix=used.matrix.mean(2))
+
+    def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
+        assert stored.mean is not None
+        assert stored.matrix is not None
+        return merge_groups((split_into_groups(x, self.groups) - stored.mean) @ stored.matrix, x.shape)
+
+
+def make_training_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> TrainingForm:
+    """Make the forward and backward pass of a scheme; `like` is a tensor of its type and device."""
+    if scheme.kind.decomposes:
+        initialize_linear_algebra(like.device)
+    return FORMS.get(scheme.kind.key, ReferenceForm)(scheme, shape, eps, like)
+
 
 def _make_general_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> GeneralForm:
-    fields = (scheme.summation, scheme.suppression)
-    summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
+    summation, suppression = (_make_average(field, shape, like) for field in (scheme.summation, scheme.suppression))
     return GeneralForm(summation, suppression, eps, scheme.compute_scale(shape))
 
 
@@ -251,10 +364,19 @@ def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor
     return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
 
 
+def _make_average(field: Field | None, shape: Shape, like: torch.Tensor) -> FieldAverage | None:
+    return None if field is None else FieldAverage(field, shape, like)
+
+
+def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:
+    """Average a statistic over mini-batches and examples, to (schemes, networks, 1, …)."""
+    return statistic.mean((2, 3)).unsqueeze(2)
+
+
 FORMS: dict[str, Callable[[Scheme, Shape, float, torch.Tensor], TrainingForm]] = {
     "general": _make_general_form,
     "pointwise": _make_pointwise,
     "spectral": lambda scheme, shape, eps, like: SpectralForm(),
     "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.count_matrices(shape), eps),
 }
-"""The training step by `Kind.key`: (scheme, shape, ε, a tensor of its type and device) -> forward and backward pass."""
+"""Training steps faster than `ReferenceForm`, by `Kind.key`; the arguments are those of `make_training_form`."""

@@ -7,31 +7,14 @@ mini-batches of the size in training, for the variance times m/(m-1).
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from normviz.core.fields import OWN, Field, Shape
-from normviz.core.kinds.whitening import merge_groups, split_into_groups
+from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.train.gradient import GeneralForm, WhiteningForm
+from normviz.train.gradient import InferenceStatistics, TrainingForm
 from normviz.train.stack import StackNormalizer
-
-
-@dataclass
-class InferenceStatistics:
-    """Statistics of a scheme stored for inference; None for those that are computed from the example itself.
-
-    Attributes:
-        mean: E[μ].
-        variance: E[m/(m-1) σ²], without ε.
-        matrix: for whitening, E[(Σ + εI)^(-1/2)].
-    """
-
-    mean: torch.Tensor | None = None
-    variance: torch.Tensor | None = None
-    matrix: torch.Tensor | None = None
 
 
 class NormLayer:
@@ -65,10 +48,9 @@ class NormLayer:
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
         """Normalize mini-batches joined along N, each by its own statistics; store the mean ones for inference."""
 
-        def normalize(number: int, where: Any, form: Any) -> torch.Tensor:
-            cut = x[where].unflatten(2, (-1, self.shape[0]))
-            xhat, self.statistics[number] = _normalize_batches(self._find_scheme(where), form, cut, self.shape)
-            return xhat
+        def normalize(number: int, where: Any, form: TrainingForm) -> torch.Tensor:
+            xhat, self.statistics[number] = form.collect_statistics(x[where].unflatten(2, (-1, self.shape[0])))
+            return xhat.flatten(2, 3)
 
         return self._normalize_parts(x, 5, normalize)
 
@@ -76,11 +58,11 @@ class NormLayer:
     def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
         """Compute x̂ of any number of examples by the stored statistics."""
         return self._normalize_parts(
-            x, 4, lambda number, where, form: _normalize_by_stored(form, x[where], self.statistics[number])
+            x, 4, lambda number, where, form: form.apply_statistics(x[where], self.statistics[number])
         )
 
     def _normalize_parts(
-        self, x: torch.Tensor, axes: int, normalize: Callable[[int, Any, Any], torch.Tensor]
+        self, x: torch.Tensor, axes: int, normalize: Callable[[int, Any, TrainingForm], torch.Tensor]
     ) -> torch.Tensor:
         """Replace the part of x of each form by `normalize(number, where, form)`."""
         self.prepare_inference(axes)
@@ -89,11 +71,6 @@ class NormLayer:
             if form is not None:
                 out[where] = normalize(number, where, form)
         return out
-
-    def _find_scheme(self, where: Any) -> Scheme:
-        scheme = self.schemes[where.start if isinstance(where, slice) else int(where[0])]
-        assert scheme is not None
-        return scheme
 
 
 def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
@@ -121,57 +98,3 @@ class _NormalizationFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
         return ctx.normalizer.backward(gradients[0].clone()), None
-
-
-def _normalize_batches(
-    scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape
-) -> tuple[torch.Tensor, InferenceStatistics]:
-    """Compute x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and their mean statistics."""
-    form, kept = copy(form), InferenceStatistics()
-    if isinstance(form, WhiteningForm):
-        mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
-        xhat = form.forward(x.clone())
-        kept.mean, kept.matrix = mean.mean(2), form.matrix.mean(2)
-        return xhat.flatten(2, 3), kept
-    if isinstance(form, GeneralForm):
-        a, b = scheme.summation, scheme.suppression
-        if form.summation is not None and a is not None and _mixes_examples(a, shape):
-            kept.mean = _average_over_examples(form.summation(x))
-        xhat = form.forward(x.clone())
-        if b is not None and _mixes_examples(b, shape):
-            size = b.find_smallest_size(shape)
-            unbiased = size / (size - 1) if a == b and size > 1 else 1.0
-            kept.variance = _average_over_examples(unbiased * _compute_variance(form, x))
-        return xhat.flatten(2, 3), kept
-    return form.forward(x.clone()).flatten(2, 3), kept  # no statistics of data
-
-
-def _compute_variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
-    """Compute E_B v² in the shape of the field's statistics, without ε."""
-    assert form.suppression is not None
-    v = x if form.summation is None else x - form.summation(x)
-    return form.suppression(v.square())
-
-
-def _normalize_by_stored(form: Any, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
-    """Compute x̂ by stored statistics, or by the examples' own where none is stored."""
-    if stored.matrix is not None:
-        return merge_groups((split_into_groups(x, form.groups) - stored.mean) @ stored.matrix, x.shape)
-    if stored.mean is None and stored.variance is None:
-        return copy(form).forward(x.clone())
-    v = x if form.summation is None else x - (form.summation(x) if stored.mean is None else stored.mean)
-    if form.suppression is None:
-        return v
-    variance = form.suppression(v.square()) if stored.variance is None else stored.variance
-    sigma = torch.sqrt(variance + form.eps)
-    return v * torch.where(sigma > 0, sigma.reciprocal(), 0.0) * form.scale
-
-
-def _mixes_examples(field: Field, shape: Shape) -> bool:
-    """Return True if several examples share a statistic."""
-    return field.simplify(shape).rules[0] != OWN
-
-
-def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:
-    """Average a statistic over mini-batches and examples, to (schemes, networks, 1, …)."""
-    return statistic.mean((2, 3)).unsqueeze(2)

@@ -19,6 +19,7 @@ the first ones, and a statistic over examples is over these.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import fields
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -27,8 +28,9 @@ import torch
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import ApplyNorm
+from normviz.train.gradient import InferenceStatistics
 from normviz.train.learning import cross_entropy, draw_initial_weights
-from normviz.train.norm import InferenceStatistics, NormLayer, create_weight_norm, mask_gain
+from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 
 class RecurrentPlan(NamedTuple):
@@ -191,12 +193,12 @@ def pool_statistics(norms: Sequence[NormLayer]) -> NormLayer:
 
 
 def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistics:
-    means, variances, matrices = ([getattr(each, name) for each in steps] for name in ("mean", "variance", "matrix"))
+    stored = {each.name: [getattr(step, each.name) for step in steps] for each in fields(InferenceStatistics)}
     out = InferenceStatistics(
-        *(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices))
+        **{name: torch.stack(each).mean(0) for name, each in stored.items() if each[0] is not None}
     )
     if out.variance is not None and out.mean is not None:
-        out.variance += torch.stack(means).var(0, correction=0)
+        out.variance += torch.stack(stored["mean"]).var(0, correction=0)
     return out
 
 

@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import FORMS, TrainingForm, initialize_linear_algebra
+from normviz.train.gradient import TrainingForm, make_training_form
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -102,11 +102,7 @@ def _make_scheme_index(positions: list[int], device: torch.device) -> slice | to
 
 
 def _make_form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> TrainingForm | None:
-    if scheme is None or not scheme.has_effect:
-        return None
-    if scheme.kind.decomposes:
-        initialize_linear_algebra(like.device)
-    return FORMS[scheme.kind.key](scheme, shape, eps, like)
+    return None if scheme is None or not scheme.has_effect else make_training_form(scheme, shape, eps, like)
 
 
 class NetworkStack:

@@ -370,13 +370,35 @@ PAGE_TEXTS = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. We tested all but the opinions. Click a "
-        "claim to see its evidence.",
+        why="Papers, tutorials and blogs disagree. We tested every claim that a test can decide. Click one to see "
+        "its evidence.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             RelatedPage("Which normalizations are the same?", "identities"),
             RelatedPage("Does it train better?", "experiments"),
         ),
+    ),
+    PageText(
+        page="lessons",
+        title="Lessons",
+        section="Teach",
+        question="Lessons of ten minutes",
+        why="A lesson leads through the pages. At each step you predict first, then the page shows the answer.",
+        takeaway="Predict before you look: a wrong guess shows what you did not expect.",
+        see=(
+            RelatedPage("One scheme, step by step", "compare"),
+            RelatedPage("Common claims, tested", "claims"),
+        ),
+    ),
+    PageText(
+        page="class",
+        title="Class",
+        section="Teach",
+        question="What does your class think?",
+        why="Students answer on their phones. You see the counts fill, and then reveal the answer.",
+        takeaway="A class learns most from a question that splits it: let students answer, discuss and answer again "
+        "before you reveal.",
+        see=(RelatedPage("The cases of Table 1", "invariance"),),
     ),
 )
 """All pages."""

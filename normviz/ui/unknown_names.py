@@ -15,6 +15,9 @@ FOREIGN_NAMES = frozenset(
 )
 """Names that Streamlit, mail programs and social networks add to links."""
 
+FRAME_NAMES = frozenset({"lesson"})
+"""Names of values that no page reads, but what stands around it."""
+
 MOST, LONGEST = 3, 40
 """Most names in a note, and most characters of a name or value in it."""
 
@@ -27,7 +30,7 @@ def list_known_names() -> frozenset[str]:
     """Return the names of the values of all pages, since a link may belong to another page."""
     topics = (path.parent.name for path in Path(normviz.__file__).parent.glob("topics/*/state.py"))
     states = (import_module(f"normviz.topics.{topic}.state") for topic in topics)
-    return frozenset(param.name for state in states for param in state.PARAMS)
+    return FRAME_NAMES.union(param.name for state in states for param in state.PARAMS)
 
 
 def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[str]:

@@ -125,10 +125,24 @@ function makeTable({ label, groups, columns, rows, open }) {
 }
 
 /**
+ * Draw a table of cases that calls `onOpen` with the key of a clicked cell.
+ *
  * @param {HTMLElement} root
  * @param {GridData} data
+ * @param {(cell: string) => void} onOpen
  */
-function draw(root, data) {
+export function drawGrid(root, data, onOpen) {
+  root.onclick = (event) => {
+    const cell = findClosest(event, "button")?.dataset.cell;
+    if (cell) onOpen(cell);
+  };
+  root.onkeydown = (event) => {
+    const cell = findClosest(event, "button")?.dataset.cell;
+    if (!cell || !MOVES.has(event.key)) return;
+    event.preventDefault();
+    const next = findNeighbour(data.rows, cell, event.key);
+    if (next) find(root, selectCell(next), HTMLElement).focus();
+  };
   const focused = readFocused(root, "cell");
   for (const [role, colour] of Object.entries(data.colours)) root.style.setProperty(`--${role}`, colour);
   root.classList.toggle("small", data.small);
@@ -154,22 +168,12 @@ export default function ({ data: sent, parentElement, setStateValue }) {
   /** @type {GridData | null} */
   const data = readLatest(root, sent);
   if (!data) return;
-  root.onclick = (event) => {
-    const cell = findClosest(event, "button")?.dataset.cell;
-    if (!cell) return;
-    setStateValue("open", cell);
-    goToCase(data.shows);
-  };
-  root.onkeydown = (event) => {
-    const cell = findClosest(event, "button")?.dataset.cell;
-    if (!cell || !MOVES.has(event.key)) return;
-    event.preventDefault();
-    const next = findNeighbour(data.rows, cell, event.key);
-    if (next) find(root, selectCell(next), HTMLElement).focus();
-  };
   root.ontransitionend = ({ target }) => {
     // the theme changed: the server has the colours
     if (target === root) setStateValue("theme", getComputedStyle(root).color);
   };
-  draw(root, data);
+  drawGrid(root, data, (cell) => {
+    setStateValue("open", cell);
+    goToCase(data.shows);
+  });
 }

@@ -31,7 +31,7 @@ PLOT_HTML = """
 """
 """The markup of a figure; a part stays hidden or empty where a figure does not need it."""
 
-PLOT_STYLES = ("player", "saving", "plot")
+PLOT_STYLES = ("button", "player", "saving", "plot")
 """The names of its style sheets."""
 
 

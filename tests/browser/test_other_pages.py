@@ -26,6 +26,7 @@ def test_no_page_is_left_out():
         "geometry",
         "gradients",
         "invariance",
+        "model",
         "why",
     }  # in files of their own
     assert PAGES.keys() | elsewhere == set(visitors.PAGES)

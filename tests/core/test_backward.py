@@ -21,7 +21,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.gradient import FORMS
+from normviz.train.gradient import make_training_form
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
@@ -84,7 +84,7 @@ def test_equals_the_pass_that_trains(key):
     scheme, eps = SCHEMES[key], 1e-2
     x, dy = (torch.tensor(uneven_array((2, *SHAPE), seed)) for seed in (1, 2))
     expected = backward(x, dy, scheme, eps)
-    form = FORMS[scheme.kind.key](scheme, SHAPE, eps, x)
+    form = make_training_form(scheme, SHAPE, eps, x)
     form.forward(x.clone())
     assert relative_difference(form.backward(dy.clone()), expected) < 1e-10
 

@@ -18,7 +18,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train import cost, step_functions, twins
-from normviz.train.gradient import FORMS, WhiteningForm
+from normviz.train.gradient import ReferenceForm, WhiteningForm, make_training_form
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS, NetworkStack
@@ -41,15 +41,28 @@ def agree(scheme, eps, seed=0):
     g = torch.randn(2, *SHAPE, dtype=torch.float64, generator=generator)
     reference = normalize(z, scheme, eps).xhat
     (wanted,) = torch.autograd.grad(reference, z, g)
-    with torch.no_grad():
-        form = FORMS[scheme.kind.key](scheme, SHAPE, eps, z)
-        assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
-        assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
+    for make in (make_training_form, ReferenceForm):
+        with torch.no_grad():
+            form = make(scheme, SHAPE, eps, z)
+            assert torch.allclose(form.forward(z.clone()), reference, rtol=1e-9, atol=1e-9)
+            assert torch.allclose(form.backward(g.clone()), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 
 
-@pytest.mark.parametrize("key", [key for key, scheme in SCHEMES.items() if scheme.fields])
+@pytest.mark.parametrize("key", [key for key, scheme in SCHEMES.items() if scheme.has_effect])
 def test_every_scheme(key):
     agree(SCHEMES[key], 1e-2)
+
+
+@pytest.mark.parametrize("key", ["batch", "mean-only-batch", "layer", "divisive", "dynamic-tanh"])
+def test_a_kind_without_a_form_is_inferred_by_its_mean_divisor(key):
+    x = torch.randn(2, 3, 1, *SHAPE, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    form = ReferenceForm(SCHEMES[key], SHAPE, 0.1, x)
+    xhat, stored = form.collect_statistics(x)
+    used = [name for name, value in vars(stored).items() if value is not None]
+    assert used == {"batch": ["mean", "divisor"], "mean-only-batch": ["mean"]}.get(key, [])
+    assert torch.allclose(xhat[:, :, 0], normalize(x[:, :, 0], SCHEMES[key], 0.1).xhat)
+    some = slice(1) if used else slice(None)  # by stored statistics, examples do without the others
+    assert torch.allclose(form.apply_statistics(x[:, :, 0, some], stored), xhat[:, :, 0, some])
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])

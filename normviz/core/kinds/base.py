@@ -102,6 +102,10 @@ class Kind:
         """Return the fields whose elements all influence an element of x̂; a field inside another is left out."""
         return scheme.fields
 
+    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+        """Return the fields over which x and v² are averaged; None where the kind averages neither."""
+        return scheme.summation, None
+
     def find_divisor_field(self, scheme: "Scheme") -> Field:
         """Return the field over which the table of statistics shows the variance."""
         return scheme.fields[-1]

@@ -7,6 +7,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
+from normviz.core.fields import Field
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.general import GeneralKind
 from normviz.core.reductions import divide, invert
@@ -37,6 +38,9 @@ class SpectralKind(GeneralKind):
     def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         u, v, inverse = _find_leading_vectors(result.v)
         return (1 - result.xhat * array_namespace(u).reshape(u * v, result.v.shape)) * inverse
+
+    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+        return scheme.summation, None
 
 
 def compute_spectral_norm(weight: Array) -> Array:

@@ -1,6 +1,6 @@
 """Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -134,18 +134,29 @@ def _format_loss_and_contrast(outcome: Outcome) -> str:
     return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
 
 
+def _make_padding_panels(
+    outcomes: Outcomes, values: Callable[[Outcome], np.ndarray], points: Sequence[float] = (), **axes: Any
+) -> list[CurvePanel]:
+    """Return a panel for each padding with a curve for each scheme, over `points` or the measured steps."""
+    return [
+        CurvePanel(
+            PADDINGS[padding],
+            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(values(each)), points),
+            **axes,
+        )
+        for padding, found in outcomes.items()
+        if found
+    ]
+
+
 def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss over the learning rate."""
     if not any(ended_outcomes.values()):
         return
-    panels = [
-        CurvePanel(
-            PADDINGS[padding],
-            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.losses_by_rate), LEARNING_RATES),
-            "learning rate", "mean training loss", "xy", marks=LEARNING_RATES,
-        )
-        for padding, found in ended_outcomes.items()
-    ]  # fmt: skip
+    panels = _make_padding_panels(
+        ended_outcomes, lambda each: each.losses_by_rate, LEARNING_RATES,
+        x="learning rate", y="mean training loss", log="xy", marks=LEARNING_RATES,
+    )  # fmt: skip
     said = "; ".join(
         f"{PADDINGS[padding].lower()}, "
         + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in found.values())
@@ -162,15 +173,9 @@ def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the training loss by step at the best rate of each scheme."""
     if not any(begun_outcomes.values()):
         return
-    panels = [
-        CurvePanel(
-            PADDINGS[padding],
-            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.get_at_best_rate("losses"))),
-            "step", "training loss", "y",
-        )
-        for padding, found in begun_outcomes.items()
-        if found
-    ]  # fmt: skip
+    panels = _make_padding_panels(
+        begun_outcomes, lambda each: each.get_at_best_rate("losses"), x="step", y="training loss", log="y"
+    )
     yield FigureSpec(
         "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
         "Each point is the mean since the point before.",
@@ -238,8 +243,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of(
-    "convolution", Setting, parts, report,
+EXPERIMENT = Experiment.of("convolution", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
-    "zeros around the picture, or without.",
-)  # fmt: skip
+    "zeros around the picture, or without.")  # fmt: skip

@@ -85,14 +85,12 @@ class Part(SchemeJob, kind="experiments/dropout", version=4):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(LEARNING_RATES) * len(self.networks)
         return estimate_dense_seconds(
             [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, MEASUREMENT_COUNT
         )
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.dense import Dense
         from normviz.train.dropout import Dropout
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
@@ -223,8 +221,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "dropout", Setting, parts, report,
+EXPERIMENT = Experiment.of("dropout", Setting, parts, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
-    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-)  # fmt: skip
+    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip

@@ -311,8 +311,6 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of(
-    "fine-tuning", Setting, parts, report,
+EXPERIMENT = Experiment.of("fine-tuning", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
-    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.",
-)  # fmt: skip
+    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.")  # fmt: skip

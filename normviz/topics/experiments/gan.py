@@ -154,7 +154,6 @@ def _format_covered_modes(outcomes: Outcomes) -> str:
 
 
 def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
-    """Group the outcomes by the number of discriminator steps."""
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 
@@ -279,8 +278,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "gan", Setting, parts, report,
+EXPERIMENT = Experiment.of("gan", Setting, parts, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
-    f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-)  # fmt: skip
+    f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip

@@ -86,12 +86,10 @@ class Part(SchemeJob, kind="experiments/start", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
         return estimate_dense_seconds([self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, 1)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step; test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
@@ -254,8 +252,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment.of(
-    "start", Setting, parts, report,
+EXPERIMENT = Experiment.of("start", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.",
-)  # fmt: skip
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip

@@ -238,8 +238,6 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment.of(
-    "learning-rate", Setting, parts, report,
+EXPERIMENT = Experiment.of("learning-rate", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-)  # fmt: skip
+    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.")  # fmt: skip

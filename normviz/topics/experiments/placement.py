@@ -340,9 +340,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment.of(
-    "placement", Setting, parts, report,
+EXPERIMENT = Experiment.of("placement", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
     f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
-    "on both sides of it.",
-)  # fmt: skip
+    "on both sides of it.")  # fmt: skip

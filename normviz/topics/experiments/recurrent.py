@@ -313,8 +313,6 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
     return table
 
 
-EXPERIMENT = Experiment.of(
-    "recurrent", Setting, parts, report,
+EXPERIMENT = Experiment.of("recurrent", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
-    "tanh units, normalized with statistics of each step.",
-)  # fmt: skip
+    "tanh units, normalized with statistics of each step.")  # fmt: skip

@@ -151,7 +151,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    """Draw the test error by scheme and variant."""
     places = np.arange(len(levels))
     curves = []
     for look, name in enumerate(VARIANTS):
@@ -279,9 +278,7 @@ def _format_change(change: MeanDifference, effect: str) -> str:
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment.of(
-    "smoothing", Setting, parts, report,
+EXPERIMENT = Experiment.of("smoothing", Setting, parts, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
-    "centred inputs or without.",
-)  # fmt: skip
+    "centred inputs or without.")  # fmt: skip

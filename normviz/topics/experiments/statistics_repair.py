@@ -254,8 +254,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     return Verdict(word, says, condition)
 
 
-EXPERIMENT = Experiment.of(
-    "repair", Setting, parts, report,
+EXPERIMENT = Experiment.of("repair", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-)  # fmt: skip
+    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.")  # fmt: skip

@@ -77,7 +77,6 @@ class Part(SchemeJob, kind="experiments/weight-decay", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -335,8 +334,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment.of(
-    "weight-decay", Setting, parts, report,
+EXPERIMENT = Experiment.of("weight-decay", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
-    "none with the learning rate that gives the same η/‖W‖².",
-)  # fmt: skip
+    "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip

@@ -9,22 +9,23 @@ import numpy as np
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, FULL, Field
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import ignore_float_warnings
+from normviz.core.normalize import LayerNumbers, ignore_float_warnings
 from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
 from normviz.describe.aims import name_field
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.mathml import convert_to_mathml
 from normviz.ui.link import View
 
 
 def build_element_data(
-    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Build the data from which the browser describes any element: words, formulas and numbers.
 
-    `affine`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
+    `layer`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
     scheme, shape, colours = bound.scheme, bound.shape, THEMES[theme]
     boxes = bound.describe_boxes(view["focus"])
@@ -38,7 +39,7 @@ def build_element_data(
         }
         for part, each, box in zip(("mean", "divides"), bound.statistics, boxes, strict=False)
     ]
-    numbers = live.compute_live_numbers(scheme, x, result, *affine)
+    numbers = live.compute_live_numbers(scheme, x, result, layer)
     pictures = _list_pictures(scheme, x, result)
     return {
         "focus": list(view["focus"]),
@@ -76,12 +77,8 @@ def _write_parameter_note(scheme: Scheme) -> str:
 
 def _describe_sharing(bound: wording.BoundScheme) -> str:
     scheme, shape = bound.scheme, bound.shape
-    if scheme.function is not None:
-        return (
-            f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
-        )
     if scheme.field is None:
-        return "<b>Nothing is shared:</b> every element stays as it is."
+        return f"<b>Nothing is shared:</b> every element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}."
     (first, *others) = bound.statistics
     noun = name_field(first.field, scheme.axes, shape)
     if others or not noun or wording.find_windowed_axes(first.field, shape):

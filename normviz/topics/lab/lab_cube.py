@@ -12,6 +12,7 @@ from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, c
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe.wording import BoundScheme, find_windowed_axes, format_scheme_name, format_signed
@@ -58,7 +59,7 @@ class DrawnCube(NamedTuple):
 
 
 def draw_lab_cube(
-    bound: BoundScheme, x: np.ndarray, result: NormalizationResult, values: tuple[float, float, float, float],
+    bound: BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnCube:  # fmt: skip
@@ -67,20 +68,19 @@ def draw_lab_cube(
     Args:
         bound: the scheme and the shape of x.
         x, result: the tensor (N, H, W, C), and its normalization.
-        values: ε, γ, β and τ.
+        layer: ε, γ, β and τ.
         look: as it is drawn.
         theme: "light" or "dark".
         parts: further attributes of `CubeParts`.
     """
     scheme, colour = bound.scheme, look.colour
-    eps, *affine = values
     roles = AXIS_ROLES[scheme.tensor]
     levels, legend = _compute_colour_levels(look, scheme, x, result)
     layout = compute_layout(look.view, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
-    played = [] if still else list(build_stages(scheme, x, result, eps, *affine))
+    played = [] if still else list(build_stages(scheme, x, result, layer))
     count = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.find_box(look.focus, x.shape))
     words = format_cube_legend(colour, bound, theme, count <= cube.MAX_OUTLINED_BOXES, legend)
     stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None

@@ -11,7 +11,7 @@ from normviz.charts.common_charts import draw_pictures, draw_statistics_map, fin
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.whitening import split_into_groups
-from normviz.core.normalize import ignore_float_warnings
+from normviz.core.normalize import LayerNumbers, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
@@ -67,12 +67,12 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
     roles = AXIS_ROLES[bound.scheme.tensor]
-    data = build_element_data(view, bound, x, result, affine, roles, theme)
+    data = build_element_data(view, bound, x, result, layer, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
     twins = describe_equal_schemes(bound.scheme, bound.shape)
     if twins:
@@ -82,10 +82,7 @@ def show_element_panel(
 def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
     """Show the statistics as a table with a row each, and as a heat map."""
     if not scheme.fields:
-        each = (
-            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.function else ""
-        )
-        st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
+        st.write(f"No statistics: each element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}.")
         return
     table = build_statistics_table(x, scheme, result)
     kinds: dict[str, StatisticsMap] = {}
@@ -263,11 +260,10 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
         st.warning(trap, icon=":material/warning:")
 
 
-def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
+def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerNumbers, view: View) -> None:
     """Show runnable code in a choice of frameworks, and a download of the tensor."""
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    framework, threshold = FRAMEWORK_LABELS[view["framework"]], view["threshold"]
-    st.code(snippets.write_snippet(scheme, framework, x.shape, eps, gain, bias, source, threshold))
+    st.code(snippets.write_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

@@ -5,10 +5,9 @@ import numpy as np
 from normviz.core.kinds.base import NormalizationResult
 from normviz.describe.wording import BoundScheme
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube, has_pictures
-from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
+from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
-from normviz.ui.scheme import get_effective_eps
 from normviz.ui.tensor import is_picture, store_sent_focus
 from normviz.web.components.plot import show_figure
 
@@ -18,9 +17,8 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     scheme = bound.scheme
     is_grey = has_pictures(scheme, x.shape) and is_picture(view, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_grey)
-    values = get_effective_eps(view, scheme), *get_affine_values(view, scheme), view["threshold"]
     drawn = draw_lab_cube(
-        bound, x, result, values, look, theme,
+        bound, x, result, get_layer_numbers(view, scheme), look, theme,
         view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
     )  # fmt: skip

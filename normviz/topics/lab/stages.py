@@ -9,6 +9,7 @@ import numpy as np
 from normviz.charts.cube import CubeStage
 from normviz.core.fields import Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import Scheme
 from normviz.describe import wording
 from normviz.describe.general_form import PLAIN, find_squares_under_root
@@ -19,13 +20,13 @@ MAX_ANIMATED_ELEMENTS = 16_384
 
 
 def build_stages(
-    scheme: Scheme, x: np.ndarray, result: NormalizationResult, eps: float, gain: float, bias: float,
-    threshold: float = 0.0,
-) -> Iterator[CubeStage]:  # fmt: skip
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
+) -> Iterator[CubeStage]:
     """Yield the stages of normalization for the animation: x → μ → x − μ → σ² → x̂ → y, and max(y, τ).
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
+    eps, gain, bias, threshold = layer
     symbol = scheme.symbol
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
@@ -51,7 +52,11 @@ def build_stages(
             made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
             numbers = [f"{scheme.gain_symbol} = {wording.format_signed(gain)}"]
         if scheme.bias is not None:
-            made, done, numbers = f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.format_signed(bias)}"]
+            made, done, numbers = (
+                f"{made} + β",
+                [*done, "shifted"],
+                [*numbers, f"β = {wording.format_signed(bias)}"],
+            )
         how = wording.capitalize_first(" and ".join(done))
         says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
         yield CubeStage("y", says, result.y, "output", scale=1)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
@@ -119,8 +120,7 @@ def get_cube_view(view: View, scheme: Scheme) -> str:
     return view["view"] or choose_view(scheme)
 
 
-def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
-    """Return γ and β of the page; 1 and 0 if the scheme has none."""
-    return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
-        scheme, "bias"
-    ) else 0.0
+def get_layer_numbers(view: View, scheme: Scheme) -> LayerNumbers:
+    """Return ε, γ, β and τ of the page; a number that the scheme does not have is 0, γ is 1."""
+    learned = {name: view[name] for name in ("gain", "bias", "threshold") if has_parameter(scheme, name)}
+    return LayerNumbers(chosen.get_effective_eps(view, scheme), **learned)

@@ -22,7 +22,8 @@ import torch
 from my_project import MyNet
 
 def make():
-    return MyNet(), torch.randn(8, 3, 64, 64)"""
+    batch = torch.randn(8, 3, 64, 64)
+    return MyNet(), batch"""
 """A function for `normviz record`."""
 
 RECORD_COMMANDS = """pip install 'normviz[train]'
@@ -35,9 +36,11 @@ def controls(view: View) -> None:
     draw_segments(PREFIX + "source", "Model", SOURCE_NAMES, on_change=_forget_layer)
     if view["source"] != OWN_MODEL:
         return
-    is_there = OWN_KEY in st.session_state
-    if is_there:
-        _draw_upload()
+    state = st.session_state
+    if OWN_KEY in state:
+        with st.expander(f"{escape_markdown(state[NAME_KEY])} · open another file", icon=":material/folder_open:"):
+            _draw_upload()
+        _show_upload_error()
         return
     write, run, load = st.columns(3, gap="medium")
     with write:
@@ -50,20 +53,23 @@ def controls(view: View) -> None:
     with load:
         st.markdown("#### 3. Open layers.npz\nIt holds numbers and names, no code.")
         _draw_upload()
+        _show_upload_error()
 
 
 def _draw_upload() -> None:
-    """Draw the upload, the name of the file that is shown, and the error of the last one."""
+    """Draw the upload."""
     st.file_uploader(
         "layers.npz, or a report as .json", ["npz", "json"], key=UPLOAD_KEY, on_change=take_upload,
         help="json.dump(normviz.inspect(model, batch).to_json(), file) writes a report without activations.",
     )  # fmt: skip
+
+
+def _show_upload_error() -> None:
+    """Show the error of the last file, if there is one, and which file is still shown."""
     state = st.session_state
     if state.get(ERROR_KEY):
         there = f" {state[NAME_KEY]} is still shown." if OWN_KEY in state else ""
         show_error(f"{capitalize_first(state[ERROR_KEY])}{there}")
-    elif OWN_KEY in state:
-        st.caption(escape_markdown(state[NAME_KEY]))
 
 
 def _forget_layer() -> None:

@@ -122,7 +122,7 @@ class ScriptNormalizer:
         function, x, axes: its name, the name of its argument, and the argument's axes in PyTorch.
         centre, square: E_A and E_B; None if there is no such step.
         takes_eps: True if the setting's ε is added under the root.
-        passed: f(αx + s) in code; empty if the scheme is not pointwise.
+        inside: αx + s in code, the argument of a pointwise scheme's function.
         matrices: number of whitened groups of channels; 0 for none, or if each is one channel, which is batch norm.
     """
 
@@ -133,7 +133,7 @@ class ScriptNormalizer:
     centre: ScriptAverage | None
     square: ScriptAverage | None
     takes_eps: bool
-    passed: str
+    inside: str
     matrices: int
 
     @property
@@ -149,12 +149,9 @@ class ScriptNormalizer:
     @property
     def description(self) -> str:
         """The computation in words: "Mean and mean square over N, H, W"."""
-        own = KIND_FORMULAS[self.scheme.kind.key].computation
+        own = KIND_FORMULAS[self.scheme.kind.key].describe_computation(self.axes, self.matrices)
         if own is not None:
             return own
-        if self.matrices:
-            groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
-            return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
         if self.centre is not None and self.centre == self.square:
             return f"Mean and mean square over {self.centre.over}"
         named = {"Mean": self.centre, "Mean square": self.square}
@@ -170,7 +167,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
     def average(field: Field | None, name: str) -> ScriptAverage | None:
-        if field is None or not scheme.is_general_form:
+        if field is None:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
@@ -179,11 +176,12 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
+    centre, square = scheme.kind.find_averaged_fields(scheme)
     return ScriptNormalizer(
         scheme=scheme, function="normalize" + suffix, x=x, axes=axes,
-        centre=average(scheme.summation, "average" if alike else "centre_average"),
-        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=has_eps(scheme),
-        passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
+        centre=average(centre, "average" if alike else "centre_average"),
+        square=average(square, "average" if alike else "square_average"), takes_eps=has_eps(scheme),
+        inside=format_argument_code(scheme, x),
         matrices=matrices,
     )  # fmt: skip
 

@@ -30,6 +30,6 @@ def show_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) ->
         key: of the element; its state in the session is `st.session_state[f"{key} shown"].focus`.
         on_focus: called when an index is changed.
     """
-    show = create_component("element", HTML, isolate_styles=False)
+    show = create_component("element", HTML, ("button",), isolate_styles=False)
     with st.container(key=key):
         show(key=f"{key} shown", data=data, on_focus_change=on_focus)

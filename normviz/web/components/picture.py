@@ -47,7 +47,7 @@ def show_picture_wipe(
         "focus": list(focus),
         "colour": colour,
     }
-    show = create_component("picture", HTML, ("saving",))
+    show = create_component("picture", HTML, ("button", "saving"))
     with st.container(key=key):
         show(key=f"{key} picture", data=data, on_focus_change=on_pick)
 

@@ -26,6 +26,6 @@ def show_twin_curves(data: dict[str, Any], key: str) -> None:
             curves.
         key: of the element.
     """
-    show = create_component("twins", HTML, ("player",))
+    show = create_component("twins", HTML, ("button", "player"))
     with st.container(key=key):
         show(key=f"{key} twins", data=data, on_theme_change=lambda: None)

@@ -75,14 +75,12 @@ def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tup
     return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
 
 
-@CLAIMS.add(
-    "X10", "normviz", "wrong", "/why",
+@CLAIMS.add("X10", "normviz", "wrong", "/why",
     says="Batch norm works because layer inputs then shift less (internal covariate shift).",
     condition="With more of this shift, networks learn as well. Batch norm reduces it. With noise behind it "
     "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
     "2018 (arXiv 1805.11604) found the same.",
-    long=True,
-)  # fmt: skip
+    long=True)  # fmt: skip
 def check_covariate_shift(seed: int) -> Iterator[Trial]:
     """Measure the accuracy and the mean shift of networks without batch norm, with it, and with noise behind it."""
     (plain, shift), (normed, small), (noisy, large) = (
@@ -98,11 +96,9 @@ def check_covariate_shift(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, large - shift, 0.01, fact=True)
 
 
-@CLAIMS.add(
-    "X11", "normviz", "wrong", "/compare?n=1&schemes=batch,layer",
+@CLAIMS.add("X11", "normviz", "wrong", "/compare?n=1&schemes=batch,layer",
     says="At a batch size of 1, batch norm and layer norm are the same.",
-    condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.",
-)  # fmt: skip
+    condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.")  # fmt: skip
 def check_single_example(seed: int) -> Iterator[Trial]:
     """Compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one example."""
     values = measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed)
@@ -118,11 +114,9 @@ def check_single_example(seed: int) -> Iterator[Trial]:
     yield expect_equal("difference of batch norm's x̂ from instance norm's, convolution", values, fact=True)
 
 
-@CLAIMS.add(
-    "X12", "normviz", "wrong", "/running",
+@CLAIMS.add("X12", "normviz", "wrong", "/running",
     says="Batch norm computes the same in training and at test time.",
-    condition="Training uses the mini-batch, inference running averages.",
-)  # fmt: skip
+    condition="Training uses the mini-batch, inference running averages.")  # fmt: skip
 def check_test_time_output(seed: int) -> Iterator[Trial]:
     """Compare x̂ of a batch with its own mean and variance, and with the mean and variance of all data."""
 
@@ -137,11 +131,9 @@ def check_test_time_output(seed: int) -> Iterator[Trial]:
     yield expect_at_most("difference of x̂ in training from x̂ at test time, batches of 8", values, 0.01)
 
 
-@CLAIMS.add(
-    "X13", "normviz", "wrong", "/?scheme=batch",
+@CLAIMS.add("X13", "normviz", "wrong", "/?scheme=batch",
     says="A layer in front of batch norm needs a bias.",
-    condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.",
-)  # fmt: skip
+    condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.")  # fmt: skip
 def check_bias_cancellation(seed: int) -> Iterator[Trial]:
     """Compare x̂ of batch norm with and without a bias added to each channel in front of it."""
 
@@ -155,11 +147,9 @@ def check_bias_cancellation(seed: int) -> Iterator[Trial]:
     yield expect_at_least("change of layer norm's x̂ by a bias", values, 0.1, fact=True)
 
 
-@CLAIMS.add(
-    "X14", "normviz", "wrong", "/?scheme=batch",
+@CLAIMS.add("X14", "normviz", "wrong", "/?scheme=batch",
     says="After normalization, all values lie between −1 and 1.",
-    condition="The variance is 1, but single values can be larger.",
-)  # fmt: skip
+    condition="The variance is 1, but single values can be larger.")  # fmt: skip
 def check_bounded_output(seed: int) -> Iterator[Trial]:
     """Measure the largest |x̂| of normal noise, and its mean square."""
 

@@ -63,13 +63,11 @@ SCALING_LINK = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&del
 """Link to the cell of Table 1 on batch norm and weights times 1/100."""
 
 
-@CLAIMS.add(
-    "B01", "001 004", "holds-if", "/running?layer=conv&eps=0.1",
+@CLAIMS.add("B01", "001 004", "holds-if", "/running?layer=conv&eps=0.1",
     short="Batch norm gives each channel mean 0 and variance 1.",
     says="Batch norm normalizes each channel over N, H, W: before γ and β its output has mean 0 and variance 1.",
     condition="The variance is below 1 where ε matters. It is var/(var + ε): 1 at ε = 0, nearly 1 where var is far "
-    "above ε, and next to nothing in a channel that hardly varies. The mean is 0.",
-)  # fmt: skip
+    "above ε, and next to nothing in a channel that hardly varies. The mean is 0.")  # fmt: skip
 def check_output_moments(seed: int) -> Iterator[Trial]:
     """Measure the mean and variance of x̂ over N, H, W, at ε = 0 and, for small channels, with ε."""
 
@@ -93,14 +91,12 @@ def check_output_moments(seed: int) -> Iterator[Trial]:
     yield expect_equal(f"{tiny} from var/(var + ε)", repeat_over_seeds(seed, partial(little, True)), fact=True)
 
 
-@CLAIMS.add(
-    "B02", "004", "holds", f"/running?batch={SMALLEST_BATCH}",
+@CLAIMS.add("B02", "004", "holds", f"/running?batch={SMALLEST_BATCH}",
     short="Batch norm's variance for inference, times m/(m−1), is unbiased.",
     says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
     "mini-batches' σ², is unbiased.",
     condition="Digits of a mini-batch are independent, so m/(m−1) is right. Behind a convolution, with m = N·H·W, "
-    "positions of one picture are not independent, and a bias is left (X01).",
-)  # fmt: skip
+    "positions of one picture are not independent, and a bias is left (X01).")  # fmt: skip
 def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     """Compare m/(m−1) · E[σ²] of pairs of digits behind a dense layer with the variance of all digits."""
 
@@ -131,14 +127,12 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     yield expect_at_least("share of the variance of all digits that E[σ²] misses", values, 0.4, fact=True)
 
 
-@CLAIMS.add(
-    "B03", "001", "holds", "/running?mode=inference&framework=keras",
+@CLAIMS.add("B03", "001", "holds", "/running?mode=inference&framework=keras",
     short="At test time, batch norm is one affine map with moving averages.",
     says="Inference takes moving averages of mean and variance, so that batch norm is one affine map.",
     condition="With fixed statistics, only a scale and shift remain. The average lags: while the mean drifts "
     "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
-    "parameters do not stop it; evaluation mode does.",
-)  # fmt: skip
+    "parameters do not stop it; evaluation mode does.")  # fmt: skip
 def check_folded_average(seed: int) -> Iterator[Trial]:
     """Compare the outputs of a layer with batch norm folded into it, and without, while its weights drift."""
     keras, momentum = CONVENTIONS["keras"], 0.9
@@ -177,13 +171,11 @@ def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[fl
     return repeat_over_seeds(seed, worst)
 
 
-@CLAIMS.add(
-    "B04", "004", "holds", SCALING_LINK,
+@CLAIMS.add("B04", "004", "holds", SCALING_LINK,
     short="Twice the weights in front of batch norm give the same output.",
     says="At ε = 0, multiplying all weights by a > 0 does not change the output: BN(Wu) = BN((aW)u).",
     condition="Mean and deviation double too, so the factor cancels. A negative a turns the sign of x̂; with ε a "
-    "small a makes a difference.",
-)  # fmt: skip
+    "small a makes a difference.")  # fmt: skip
 def check_output_invariance(seed: int) -> Iterator[Trial]:
     """Compare x̂ of aW with x̂ of W at three a > 0, x̂ of −aW with its negative, and both with ε."""
 
@@ -215,35 +207,29 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
     yield expect_at_least(f"{what} without batch norm, at a = 100", none, 1.0, fact=True)
 
 
-@CLAIMS.add(
-    "B05", "004", "holds", f"{SCALING_LINK}&eps=0",
+@CLAIMS.add("B05", "004", "holds", f"{SCALING_LINK}&eps=0",
     short="Twice the weights in front of batch norm give the same gradient below.",
     says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
     "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
-    condition="The output is the same function of the layer below.",
-)  # fmt: skip
+    condition="The output is the same function of the layer below.")  # fmt: skip
 def check_input_gradient(seed: int) -> Iterator[Trial]:
     """Compare the input gradient ∂L/∂u of a layer with weights aW and with W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("∂L/∂u with aW from that with W", "du", seed)
 
 
-@CLAIMS.add(
-    "B06", "004", "holds", f"{SCALING_LINK}&eps=0",
+@CLAIMS.add("B06", "004", "holds", f"{SCALING_LINK}&eps=0",
     short="Twice the weights in front of batch norm get half the gradient.",
     says="At ε = 0, weights a > 0 times as large have gradients 1/a times as large: "
     "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
-    condition="The loss is the same, but the weights are doubled.",
-)  # fmt: skip
+    condition="The loss is the same, but the weights are doubled.")  # fmt: skip
 def check_weight_gradient(seed: int) -> Iterator[Trial]:
     """Compare the weight gradients a · ∂L/∂(aW) and ∂L/∂W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
 
 
-@CLAIMS.add(
-    "B07", "004", "holds", "/gradients?show=formula&scheme=batch&torch=1",
+@CLAIMS.add("B07", "004", "holds", "/gradients?show=formula&scheme=batch&torch=1",
     says="The backward formulas printed with batch norm's Algorithm 1 are its gradients.",
-    condition="They agree with PyTorch's automatic gradients.",
-)  # fmt: skip
+    condition="They agree with PyTorch's automatic gradients.")  # fmt: skip
 def check_algorithm_1(seed: int) -> Iterator[Trial]:
     """Compare the gradients by the paper's printed lines and by this app with PyTorch's autograd."""
 
@@ -266,11 +252,9 @@ def check_algorithm_1(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest difference of this app's ∂L/∂x, ∂L/∂γ and ∂L/∂β from autograd's", values)
 
 
-@CLAIMS.add(
-    "B08", "004", "holds", "/why?show=outside",
+@CLAIMS.add("B08", "004", "holds", "/why?show=outside",
     says="If the gradient ignores the normalization, a bias grows and the loss stays.",
-    condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.",
-)  # fmt: skip
+    condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.")  # fmt: skip
 def check_bias_growth(seed: int) -> Iterator[Trial]:
     """Train a bias in front of a centring for fifty steps, with the gradient through the mean and without it."""
     outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
@@ -287,12 +271,10 @@ def check_bias_growth(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest b in 50 steps from 0, E[x] in the gradient", values)
 
 
-@CLAIMS.add(
-    "B10", "004", "holds", "/running?panel=companions",
+@CLAIMS.add("B10", "004", "holds", "/running?panel=companions",
     says="With batch norm, the output for an example depends on its mini-batch.",
     condition="Mean and variance are taken over the whole mini-batch. The noise is measured here. That it "
-    "regularizes, as the slides conclude, is not.",
-)  # fmt: skip
+    "regularizes, as the slides conclude, is not.")  # fmt: skip
 def check_batch_dependence(seed: int) -> Iterator[Trial]:
     """Measure how much x̂ of one digit varies with the other digits of its batch."""
 
@@ -306,16 +288,14 @@ def check_batch_dependence(seed: int) -> Iterator[Trial]:
     yield expect_equal("standard deviation of layer norm's x̂ of one digit over mini-batches", values, fact=True)
 
 
-@CLAIMS.add(
-    "B12", "004", "holds-if", "/why?show=saturation&start=1",
+@CLAIMS.add("B12", "004", "holds-if", "/why?show=saturation&start=1",
     short="Batch norm keeps units out of the flat parts of the sigmoid.",
     says="With a stable distribution of its inputs, “the optimizer would be less likely to get stuck in the "
     "saturated regime” (Ioffe & Szegedy 2015, section 1).",
     condition="It needs a large learning rate. At 3 and 10 nearly all inputs saturate without batch norm, and at "
     "10 more than a third saturate with it, driven there by the learned γ and β. At 1 nothing saturates without "
     "batch norm.",
-    long=True,
-)  # fmt: skip
+    long=True)  # fmt: skip
 def check_saturation_drift(seed: int) -> Iterator[Trial]:
     """Compare the saturated share of the last layer's inputs with and without batch norm, seed by seed."""
 
@@ -339,13 +319,11 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
     yield expect_at_most(f"{share} {least:g} in the end, without batch norm", plain[least][-1], 0.01, fact=True)
 
 
-@CLAIMS.add(
-    "B14", "002", "holds", "/running",
+@CLAIMS.add("B14", "002", "holds", "/running",
     says="Across devices, batch norm's means and variances have to be combined.",
     condition="Merged, the devices' statistics are the whole batch's. A mean of the variances misses what lies "
     "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
-    "does without SyncBatchNorm.",
-)  # fmt: skip
+    "does without SyncBatchNorm.")  # fmt: skip
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Compare the statistics of a mini-batch on three devices: merged, per device, and with averaged variances."""
 

@@ -59,12 +59,10 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
     return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
 
 
-@CLAIMS.add(
-    "N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
+@CLAIMS.add("N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
     short="The gradients of layer norm's gain and bias are those of the notes.",
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
-    condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
-)  # fmt: skip
+    condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
     """Compare the notes' ∂L/∂γ and ∂L/∂β of an example, summed over a mini-batch, with autograd's."""
 
@@ -82,13 +80,11 @@ def check_affine_gradients(seed: int) -> Iterator[Trial]:
     yield from (expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items())
 
 
-@CLAIMS.add(
-    "N02", "000", "wrong", "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
+@CLAIMS.add("N02", "000", "wrong", "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
     short="Through layer norm, the gradient of a unit comes back through that unit alone.",
     says="With layer norm, the gradient of a pre-activation is ∂L/∂aᵢ = ∂L/∂hᵢ · ∂hᵢ/∂aᵢ.",
     condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
-    "layer: ∂L/∂aᵢ is the sum of ∂L/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
-)  # fmt: skip
+    "layer: ∂L/∂aᵢ is the sum of ∂L/∂hⱼ · ∂hⱼ/∂aᵢ over all j.")  # fmt: skip
 def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     """Compare ∂L/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂L/∂aᵢ."""
 
@@ -108,12 +104,10 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True)
 
 
-@CLAIMS.add(
-    "N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
+@CLAIMS.add("N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
     short="The gradient of the smoothing term is the one that the notes have.",
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
-    condition="Summed over all units of the layer, it is. All of them share one s.",
-)  # fmt: skip
+    condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
     """Compare the notes' ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε."""
 
@@ -145,13 +139,11 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
     return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
 
 
-@CLAIMS.add(
-    "N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
+@CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
     short="With normalization, the length of the weights sets the effective learning rate.",
     says="In a normalized model the norm of the weight vector controls its effective learning rate.",
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
-    "units share μ and σ, ‖w‖ is that of all of them.",
-)  # fmt: skip
+    "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
     """Measure how the Fisher information and the effective SGD step scale with the length of the weights."""
 
@@ -176,14 +168,12 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, found["other"], 0.01)
 
 
-@CLAIMS.add(
-    "N05", "000", "holds", "/geometry?show=fisher&scheme=layer&outputs=bernoulli",
+@CLAIMS.add("N05", "000", "holds", "/geometry?show=fisher&scheme=layer&outputs=bernoulli",
     short="How the gain is learned depends on the error, and on no scale of weights or data.",
     says="Learning the gain of batch or layer norm depends on the size of the prediction error, and neither on the "
     "scale of the weights nor on that of the data.",
     condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
-    "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
-)  # fmt: skip
+    "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].")  # fmt: skip
 def check_gain_learning(seed: int) -> Iterator[Trial]:
     """Measure how the Fisher information of the gain scales with the weights and with the data."""
 
@@ -223,16 +213,14 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
     return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
 
 
-@CLAIMS.add(
-    "F01", "000", "holds", "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
+@CLAIMS.add("F01", "000", "holds", "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
     short="Weight norm in front of layer norm gains one invariance and costs another.",
     says="Weight norm in front makes layer norm invariant to weight vector re-scaling, and costs it weight matrix "
     "re-centring.",
     condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
     "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
     "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
-    asked=True,
-)  # fmt: skip
+    asked=True)  # fmt: skip
 def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     """Compare x̂ of digits before and after each change, by layer norm with weight norm in front and without."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
@@ -252,14 +240,12 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     yield expect_at_least("how far τ on all vectors changes x̂, conv layer: layer norm alone", values, 0.01, fact=True)
 
 
-@CLAIMS.add(
-    "F02", "000", "holds", "/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
+@CLAIMS.add("F02", "000", "holds", "/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
     short="A larger ε takes away the invariances to factors, and none to shifts.",
     says="The smoothing term takes the invariances to re-scaling away little by little as it grows, and none to "
     "re-centring.",
     condition="ε changes the divisor only; the mean still cancels shifts.",
-    asked=True,
-)  # fmt: skip
+    asked=True)  # fmt: skip
 def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     """Compare x̂ of digits before and after each change of Table 1 that a scheme cancels at ε = 0, at several ε."""
 
@@ -285,13 +271,11 @@ def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     yield expect_equal("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted)
 
 
-@CLAIMS.add(
-    "F03", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
+@CLAIMS.add("F03", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
     short="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
     says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
     condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
-    asked=True,
-)  # fmt: skip
+    asked=True)  # fmt: skip
 def check_adam_rate(seed: int) -> Iterator[Trial]:
     """Train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning rates."""
 

@@ -36,12 +36,10 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, x.shape)
 
 
-@CLAIMS.add(
-    "I01", "001", "wrong", "/?scheme=instance&tab=formula",
+@CLAIMS.add("I01", "001", "wrong", "/?scheme=instance&tab=formula",
     says="In instance norm, the variance is taken around the mean of the whole example.",
     condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
-    "With one channel both are the same. The view shows the right formula alone.",
-)  # fmt: skip
+    "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
 def check_mean_index(seed: int) -> Iterator[Trial]:
     """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
     from normviz.train.layer_timing import (
@@ -64,11 +62,9 @@ def check_mean_index(seed: int) -> Iterator[Trial]:
     yield expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True)
 
 
-@CLAIMS.add(
-    "I02", "001", "holds", "/identities?row=one-case&n=1",
+@CLAIMS.add("I02", "001", "holds", "/identities?row=one-case&n=1",
     says="Instance norm is batch norm at a batch size of 1.",
-    condition="Both then average each channel over its positions.",
-)  # fmt: skip
+    condition="Both then average each channel over its positions.")  # fmt: skip
 def check_batch_of_one(seed: int) -> Iterator[Trial]:
     """Compare instance norm with batch norm, for one example and for several."""
     one, several = (measure_identity_gap("one-case", (n, *CONV_SHAPE[1:]), seed) for n in (1, CONV_SHAPE[0]))
@@ -77,11 +73,9 @@ def check_batch_of_one(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, several, 0.1, fact=True)
 
 
-@CLAIMS.add(
-    "I03", "001 003", "holds", "/identities?row=one-channel&c=1",
+@CLAIMS.add("I03", "001 003", "holds", "/identities?row=one-channel&c=1",
     says="With one channel, layer norm is instance norm.",
-    condition="Both then average the one channel of each example.",
-)  # fmt: skip
+    condition="Both then average the one channel of each example.")  # fmt: skip
 def check_one_channel(seed: int) -> Iterator[Trial]:
     """Compare layer norm with instance norm, for one channel and for several."""
     one, several = (measure_identity_gap("one-channel", (*CONV_SHAPE[:-1], c), seed) for c in (1, CONV_SHAPE[-1]))
@@ -90,12 +84,10 @@ def check_one_channel(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, several, 0.1, fact=True)
 
 
-@CLAIMS.add(
-    "G01", "001", "holds", "/identities?row=one-group",
+@CLAIMS.add("G01", "001", "holds", "/identities?row=one-group",
     says="Group norm with one group is almost identical to layer norm.",
     condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
-    "element.",
-)  # fmt: skip
+    "element.")  # fmt: skip
 def check_one_group(seed: int) -> Iterator[Trial]:
     """Compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
     group, layer = (list_parameter_shapes(scheme, CONV_SHAPE)[0].torch for scheme in (SCHEMES["group"], LAYER))
@@ -104,11 +96,9 @@ def check_one_group(seed: int) -> Iterator[Trial]:
     yield Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True)
 
 
-@CLAIMS.add(
-    "G02", "001", "holds", "/identities?row=all-groups",
+@CLAIMS.add("G02", "001", "holds", "/identities?row=all-groups",
     says="Group norm with as many groups as channels is instance norm.",
-    condition="Each group is then one channel of one example.",
-)  # fmt: skip
+    condition="Each group is then one channel of one example.")  # fmt: skip
 def check_group_per_channel(seed: int) -> Iterator[Trial]:
     """Compare group norm with instance norm, for a group per channel and for two groups."""
     what = f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups"
@@ -124,12 +114,10 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
 
 
-@CLAIMS.add(
-    "G03", "001", "holds-if", "/identities?row=groups-are-sizes&c=12",
+@CLAIMS.add("G03", "001", "holds-if", "/identities?row=groups-are-sizes&c=12",
     says="In group norm, G is the size of a group.",
     condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
-    "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.",
-)  # fmt: skip
+    "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
     """Compare the source's formula at G = 4 with group norm of three groups of four, and of four groups."""
 
@@ -153,12 +141,10 @@ def check_size_or_count(seed: int) -> Iterator[Trial]:
     )
 
 
-@CLAIMS.add(
-    "G04", "001", "holds", "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
+@CLAIMS.add("G04", "001", "holds", "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
     says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
     condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
-    "and C it learns a number for each element.",
-)  # fmt: skip
+    "and C it learns a number for each element.")  # fmt: skip
 def check_keras_shapes(seed: int) -> Iterator[Trial]:
     """Compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W, C."""
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
@@ -191,11 +177,9 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
     return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
 
 
-@CLAIMS.add(
-    "G05", "000", "opinion", "/compare?schemes=layer,group,instance",
+@CLAIMS.add("G05", "000", "opinion", "/compare?schemes=layer,group,instance",
     says="It is questionable what group norm is worth, as its groups have to be chosen.",
-    condition="No number decides; the groups change what cancels.",
-)  # fmt: skip
+    condition="No number decides; the groups change what cancels.")  # fmt: skip
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     """Measure what groups add: no invariance of Table 1, but factors per group cancel and means are less noisy."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))

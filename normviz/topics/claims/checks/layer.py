@@ -36,11 +36,9 @@ OBSERVED_BATCH = BATCHES // 2
 """Position of the mini-batch of a stream of digits that is compared."""
 
 
-@CLAIMS.add(
-    "L01", "000 004", "holds", "/?scheme=layer",
+@CLAIMS.add("L01", "000 004", "holds", "/?scheme=layer",
     says="In layer norm, all units share one mean and one deviation; each example has its own.",
-    condition="Changing one unit changes all units of its example alone. On a convolution, too.",
-)  # fmt: skip
+    condition="Changing one unit changes all units of its example alone. On a convolution, too.")  # fmt: skip
 def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Measure which x̂ change with one unit of one example, behind a dense layer and behind a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
@@ -70,12 +68,10 @@ def measure_inference_gap(seed: int) -> float:
     return find_largest_difference(output["training"], output["inference"]).residual
 
 
-@CLAIMS.add(
-    "L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
+@CLAIMS.add("L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
     says="Layer norm computes the same in training and at test time.",
     condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
-    "something else, and keeps a mean and a variance for it.",
-)  # fmt: skip
+    "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Compare digits in a mini-batch and alone for all three variants, and the two modes of batch norm."""
     for key, axes in LAYER_NORM_VARIANTS.items():
@@ -88,11 +84,9 @@ def check_same_in_inference(seed: int) -> Iterator[Trial]:
     yield expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True)
 
 
-@CLAIMS.add(
-    "L04", "003", "wrong", "/compare?schemes=layer,layer-spatial,instance",
+@CLAIMS.add("L04", "003", "wrong", "/compare?schemes=layer,layer-spatial,instance",
     says="After a convolution, layer norm normalizes each channel of an example by itself.",
-    condition="That is instance norm; layer norm averages over channels too.",
-)  # fmt: skip
+    condition="That is instance norm; layer norm averages over channels too.")  # fmt: skip
 def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the variant over each channel's H and W with the other two, and with instance norm."""
     paper, channels, instance = (
@@ -103,12 +97,10 @@ def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest difference between x̂ over H, W and instance norm's x̂", instance, fact=True)
 
 
-@CLAIMS.add(
-    "L05", "003", "holds", "/identities?row=over-positions-one-case&n=1",
+@CLAIMS.add("L05", "003", "holds", "/identities?row=over-positions-one-case&n=1",
     says="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
     condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
-    "channels, which batch norm never does.",
-)  # fmt: skip
+    "channels, which batch norm never does.")  # fmt: skip
 def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     """Compare all three variants with batch norm at N = 1."""
     gaps = {key: measure_scheme_gap(key, "batch", (1, *CONV_SHAPE[1:]), seed) for key in LAYER_NORM_VARIANTS}
@@ -119,12 +111,10 @@ def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, gaps["layer-channels"], 0.1, fact=True)
 
 
-@CLAIMS.add(
-    "L06", "002", "wrong", "/identities?row=layer-is-over-the-batch",
+@CLAIMS.add("L06", "002", "wrong", "/identities?row=layer-is-over-the-batch",
     says="Layer norm takes its mean and variance across a batch, not across channels.",
     condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
-    "as the source's own code has it.",
-)  # fmt: skip
+    "as the source's own code has it.")  # fmt: skip
 def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     """Compare all three variants and the source's code with batch norm, and measure the effect of other examples."""
     for key, axes in LAYER_NORM_VARIANTS.items():
@@ -188,12 +178,10 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     return find_largest_difference(BLOG_LAYER_NORM(scale * sample_normal(TOKEN_SHAPE, seed)), xhat).residual
 
 
-@CLAIMS.add(
-    "L07", "002", "holds-if", "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
+@CLAIMS.add("L07", "002", "holds-if", "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
     says="A module of a few lines gives the same output as torch.nn.LayerNorm.",
     condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
-    "decides where a row hardly varies. And with elementwise_affine=False it still has a weight and a bias.",
-)  # fmt: skip
+    "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly constant rows."""
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
@@ -210,12 +198,10 @@ def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal(what, ours, fact=True)
 
 
-@CLAIMS.add(
-    "L08", "001", "holds", "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
+@CLAIMS.add("L08", "001", "holds", "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
     says="In Keras, batch norm and layer norm both have the last axis by default.",
     condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
-    "over H and W too, which the default does not.",
-)  # fmt: skip
+    "over H and W too, which the default does not.")  # fmt: skip
 def check_keras_axes(seed: int) -> Iterator[Trial]:
     """Count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
     shape = (3, 5, 7, 11)

@@ -67,13 +67,11 @@ def measure_remaining_bias(layer: str, seed: int) -> float:
     return float(np.abs(corrected / found.population.variance - 1).max())
 
 
-@CLAIMS.add(
-    "X01", "normviz", "wrong", "/running?layer=conv&batch=2",
+@CLAIMS.add("X01", "normviz", "wrong", "/running?layer=conv&batch=2",
     short="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
     says="On a convolution, the factor m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
     condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
-    "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.",
-)  # fmt: skip
+    "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.")  # fmt: skip
 def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
     """Compare the expected variance of two digits times m/(m−1) with the variance of all digits."""
     conv, dense = (
@@ -103,13 +101,11 @@ def measure_largest_stretch(key: str, seed: int) -> float:
     return float(compute_lipschitz_ratios(whole, *make_singular_pairs(whole, seed)).max())
 
 
-@CLAIMS.add(
-    "X02", "normviz", "wrong", f"/weights?show=spectral&layer=conv&trained={TRAINING_STEPS}",
+@CLAIMS.add("X02", "normviz", "wrong", f"/weights?show=spectral&layer=conv&trained={TRAINING_STEPS}",
     says="A kernel divided by its largest singular value gives a 1-Lipschitz convolution.",
     condition="A pixel is in several patches, so it can stretch. The matrix (kh·kw·Cin, Cout) sees one square of "
     "pixels, and a pixel is in up to kh·kw of them: the layer can stretch by up to √(kh·kw). On a dense layer, and "
-    "for each square, the bound holds.",
-)  # fmt: skip
+    "for each square, the bound holds.")  # fmt: skip
 def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
     """Measure how far spectral norm lets a convolution and a dense layer stretch pairs of inputs."""
     conv = repeat_over_seeds(seed, lambda each: measure_largest_stretch("conv", each))
@@ -149,15 +145,13 @@ def measure_recentring_gap(
     return repeat_over_seeds(seed, moved)
 
 
-@CLAIMS.add(
-    "X03", "normviz", "holds",
+@CLAIMS.add("X03", "normviz", "holds",
     "/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
     short="With one input channel, weight standardization cancels a shift of all data.",
     says="On a convolution with one input channel, weight standardization is invariant to dataset re-centring.",
     condition="A filter's weights sum to 0: a constant adds nothing. With several input channels this is so "
     "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
-    "not shifted.",
-)  # fmt: skip
+    "not shifted.")  # fmt: skip
 def check_one_input_channel(seed: int) -> Iterator[Trial]:
     """Compare the outputs of a convolution for digits and for digits plus τ, with one input channel and with three."""
     key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
@@ -177,11 +171,9 @@ def check_one_input_channel(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, measure_recentring_gap(key, seed, padding_mode="constant"), MIN_DIFFERENCE, fact=True)
 
 
-@CLAIMS.add(
-    "X04", "001", "wrong", "/?scheme=weight",
+@CLAIMS.add("X04", "001", "wrong", "/?scheme=weight",
     says=f"The paper on weight normalization is arXiv {TUTORIAL_ARXIV_ID}.",
-    condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.",
-)  # fmt: skip
+    condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.")  # fmt: skip
 def check_arxiv_number(seed: int) -> Iterator[Trial]:
     """Compare the tutorial's number on arXiv with this app's."""
     yield Trial(
@@ -190,12 +182,10 @@ def check_arxiv_number(seed: int) -> Iterator[Trial]:
     )
 
 
-@CLAIMS.add(
-    "X05", "normviz", "holds-if", "/invariance?layer=conv&cell=batch.dataset-recentering",
+@CLAIMS.add("X05", "normviz", "holds-if", "/invariance?layer=conv&cell=batch.dataset-recentering",
     says="On a convolution, batch normalization is invariant to dataset re-centring.",
     condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
-    "border, and no one mean takes that off. The table that this opens has no padding.",
-)  # fmt: skip
+    "border, and no one mean takes that off. The table that this opens has no padding.")  # fmt: skip
 def check_padding(seed: int) -> Iterator[Trial]:
     """Compare x̂ of digits and of digits plus τ, by batch norm behind a convolution, by the padding of the pictures."""
     yield expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed))
@@ -205,13 +195,11 @@ def check_padding(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest relative difference of x̂: zeros around the picture", values)
 
 
-@CLAIMS.add(
-    "X06", "normviz", "wrong", "/invariance?follow=0&cell=layer.weight-matrix-rescaling",
+@CLAIMS.add("X06", "normviz", "wrong", "/invariance?follow=0&cell=layer.weight-matrix-rescaling",
     says="If normalization cancels a factor of the weights, training is the same, too.",
     condition="The learning rate must grow with the weights, too. Weights δ times as large get 1/δ of the gradient "
     "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
-    "that cancel need no other learning rate.",
-)  # fmt: skip
+    "that cancel need no other learning rate.")  # fmt: skip
 def check_equal_training(seed: int) -> Iterator[Trial]:
     """Train twins for the invariant cells of Table 1, at equal learning rates and at matched ones."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
@@ -233,11 +221,9 @@ def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
     return repeat_over_seeds(seed, largest)
 
 
-@CLAIMS.add(
-    "X07", "normviz", "wrong", "/identities?row=whitening-is-batch&data=features",
+@CLAIMS.add("X07", "normviz", "wrong", "/identities?row=whitening-is-batch&data=features",
     says="After batch norm, the activations are white: the channels are not correlated.",
-    condition="It leaves correlations between channels as they are. Decorrelated batch norm removes them.",
-)  # fmt: skip
+    condition="It leaves correlations between channels as they are. Decorrelated batch norm removes them.")  # fmt: skip
 def check_whiteness(seed: int) -> Iterator[Trial]:
     """Measure the correlations between channels behind batch norm and behind decorrelated batch norm."""
     whitening = measure_channel_correlation(get_scheme("whitening", groups=1), seed)
@@ -246,12 +232,10 @@ def check_whiteness(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest correlation of two channels behind decorrelated batch norm", whitening, fact=True)
 
 
-@CLAIMS.add(
-    "X08", "normviz", "wrong", f"/running?framework=keras&share={PYTORCH_MOMENTUM}",
+@CLAIMS.add("X08", "normviz", "wrong", f"/running?framework=keras&share={PYTORCH_MOMENTUM}",
     says="Momentum, the weight in running averages, means the same in PyTorch and Keras.",
     condition="PyTorch's 0.1 is Keras's 0.9. PyTorch weights the new batch, Keras the old average. PyTorch also "
-    "averages the variance times m/(m−1), and Keras 3 without.",
-)  # fmt: skip
+    "averages the variance times m/(m−1), and Keras 3 without.")  # fmt: skip
 def check_momentum_convention(seed: int) -> Iterator[Trial]:
     """Compare the running averages of PyTorch and Keras on one stream of mini-batches."""
     setting = stream.Setting(seed=seed)
@@ -287,14 +271,12 @@ def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> 
     return repeat_over_seeds(seed, furthest)
 
 
-@CLAIMS.add(
-    "X09", "normviz", "holds", "/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
+@CLAIMS.add("X09", "normviz", "holds", "/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
     short="With two examples, batch norm keeps only which one has the larger number.",
     says="With two examples, batch norm behind a dense layer keeps, of each unit, only which example has the "
     "larger number.",
     condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
-    "two. Three examples keep more; layer norm of two units does just the same.",
-)  # fmt: skip
+    "two. Three examples keep more; layer norm of two units does just the same.")  # fmt: skip
 def check_two_examples(seed: int) -> Iterator[Trial]:
     """Measure the distance of x̂ from ±1 for two examples, three examples, and two units with layer norm."""
     values = measure_distance_from_signs("batch", (2, 1, 1, 8), seed)

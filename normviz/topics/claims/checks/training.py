@@ -17,96 +17,70 @@ def make_experiment_claim(id: str, sources: str, expected: VerdictKey, *keys: st
 
 
 CLAIMS: tuple[Claim, ...] = (
-    make_experiment_claim(
-        "L02", "000", "holds-if", "recurrent",
+    make_experiment_claim("L02", "000", "holds-if", "recurrent",
         short="Layer norm prevents exploding and vanishing gradients in recurrent networks.",
         says="“The normalization terms make a layer invariant to any re-scaling of its summed inputs, which prevents "
         "both exploding and vanishing gradients” in recurrent networks. The paper claims less: it “results in much "
         "more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
         condition="The scale of the weights cancels, the gain does not. With a small γ the gradient vanishes over the "
-        "steps, and with batch norm and a large γ it explodes.",
-    ),
-    make_experiment_claim(
-        "L09", "000 004", "holds-if", "convolution",
+        "steps, and with batch norm and a large γ it explodes."),
+    make_experiment_claim("L09", "000 004", "holds-if", "convolution",
         short="In convolutional networks layer norm helps less, because of units near the border.",
         says="In convolutional networks layer norm helps less than batch norm. Units near the border are rarely turned "
         "on, so their statistics are unlike those of the rest of the layer.",
         condition="It does help less, but not because of the border. The order holds at the best learning rate of "
         "each: batch norm, layer norm, no normalization. Without padding the border's contrast nearly vanishes, and "
-        "layer norm still trails.",
-    ),
-    make_experiment_claim(
-        "B09", "004", "holds", "learning-rate",
+        "layer norm still trails."),
+    make_experiment_claim("B09", "004", "holds", "learning-rate",
         short="Batch norm allows higher learning rates.",
         condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high, and "
-        "with weight norm it is no higher.",
-    ),
-    make_experiment_claim(
-        "B11", "004", "holds", "weight-decay",
+        "with weight norm it is no higher."),
+    make_experiment_claim("B11", "004", "holds", "weight-decay",
         short="With normalization, weight decay does not regularize; it sets the learning rate.",
-        condition="It only shrinks weights whose length the output ignores.",
-    ),
-    make_experiment_claim(
-        "B13", "001 000 004", "holds-if", "batch-size",
+        condition="It only shrinks weights whose length the output ignores."),
+    make_experiment_claim("B13", "001 000 004", "holds-if", "batch-size",
         says="Batch norm needs a large batch: the statistics of few examples are noisy.",
         condition="At batches of 2 its test error is clearly higher. That is with the best learning rate for each "
         "scheme. At batches of 4 to 32 the test errors of batch norm and layer norm do not clearly differ, and at "
-        "batches of 128 batch norm has fewer.",
-    ),
-    make_experiment_claim(
-        "B15", "002", "holds-if", "recurrent",
+        "batches of 128 batch norm has fewer."),
+    make_experiment_claim("B15", "002", "holds-if", "recurrent",
         short="Batch norm cannot be used on time sequences.",
         says="“Batch normalization cannot be used on time sequence data”, because its channel axis is “the time "
         "dimension” there.",
         condition="It can, if each step has statistics of its own. In the layout (B, C, T) it learns sequences, too. "
-        "Its errors rise with one statistic for all steps, and on sequences longer than those of the training.",
-    ),
-    make_experiment_claim(
-        "B16", "000 004", "holds-if", "batch-size", "convolution",
+        "Its errors rise with one statistic for all steps, and on sequences longer than those of the training."),
+    make_experiment_claim("B16", "000 004", "holds-if", "batch-size", "convolution",
         short="Batch norm beats layer norm in convolutional networks, but needs a large batch.",
         says="Batch norm outperforms layer norm in convolutional networks; in dense ones, on digits whose pixels are "
         "in no order, layer norm is robust to the size of the batch, and batch norm is not.",
         condition="In convolutional networks their test errors do not clearly differ. There batch norm has the lower "
-        "training loss. In dense networks it is so.",
-    ),
-    make_experiment_claim(
-        "B17", "004", "wrong", "dropout",
+        "training loss. In dense networks it is so."),
+    make_experiment_claim("B17", "004", "wrong", "dropout",
         short="With batch norm, dropout can be removed or reduced.",
         condition="In our small networks dropout still lowers the test error. They have two layers, learn "
         "random labels by heart, and batch norm alone does not lower the test error. The paper's networks were far "
-        "larger and learned ImageNet.",
-    ),
-    make_experiment_claim(
-        "S03", "001", "holds-if", "gan",
+        "larger and learned ImageNet."),
+    make_experiment_claim("S03", "001", "holds-if", "gan",
         short="Spectral norm makes the training of a GAN stable.",
         condition="It depends on the discriminator's steps. With three for each step of the generator, spectral norm "
         "covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one there is no clear gain, unless the "
-        "discriminator reads points scaled by 5: spectral norm bounds its slope.",
-    ),
-    make_experiment_claim(
-        "R02", "001", "holds-if", "speed",
+        "discriminator reads points scaled by 5: spectral norm bounds its slope."),
+    make_experiment_claim("R02", "001", "holds-if", "speed",
         short="RMS norm is faster than layer norm.",
         condition="It takes fewer operations, but PyTorch's layer norm is faster. That is on a CPU, where "
-        "PyTorch fuses layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster.",
-    ),
-    make_experiment_claim(
-        "D03", "000", "holds-if", "smoothing",
+        "PyTorch fuses layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster."),
+    make_experiment_claim("D03", "000", "holds-if", "smoothing",
         says="The learned ε of divisive normalization decreases with the depth of the layer.",
         condition="It does at two of three learning rates. At 0.003 and 0.01 of Adam it decreases with depth, at 0.03 "
-        "it has no clear trend.",
-    ),
-    make_experiment_claim(
-        "D04", "000", "open", "smoothing",
+        "it has no clear trend."),
+    make_experiment_claim("D04", "000", "open", "smoothing",
         says="A smoothing term and an L1 term improve the accuracy of all three schemes.",
         condition="Neither clearly changes the test error of all three. The learning rate, the first ε and the factor "
         "of the L1 term are chosen on validation digits. After 400 steps both help batch norm, from seeds 0 to 7 and "
-        "not from 8 to 15.",
-    ),
-    make_experiment_claim(
-        "F04", "000", "holds-if", "start",
+        "not from 8 to 15."),
+    make_experiment_claim("F04", "000", "holds-if", "start",
         short="The first values of γ and β matter.",
         condition="Some hurt; none is clearly better than the usual. These are γ = 1, β = 0.",
-        asked=True,
-    ),
+        asked=True),
 )  # fmt: skip
 """The claims of this topic, in the order of the page."""

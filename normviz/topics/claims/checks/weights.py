@@ -41,14 +41,12 @@ def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPa
     return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 
-@CLAIMS.add(
-    "W01", "001", "holds", "/weights?show=norm&start=1",
+@CLAIMS.add("W01", "001", "holds", "/weights?show=norm&start=1",
     short="With weight norm, each step of SGD makes v longer and so turns w less.",
     says="Weight norm trains w = g v/‖v‖, and steadies itself: a step of SGD only ever makes v longer, and the "
     "longer v is, the less a step turns w.",
     condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
-    "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.",
-)  # fmt: skip
+    "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.")  # fmt: skip
 def check_length_growth(seed: int) -> Iterator[Trial]:
     """Measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
     growth = repeat_over_seeds(seed, lambda each: np.diff(train_parametrization("weight", each).lengths).min())
@@ -69,11 +67,10 @@ def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
     return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turn_angles[0])
 
 
-@CLAIMS.add(
-    "W02", "001", "wrong", "/weights?show=norm&start=1",
+@CLAIMS.add("W02", "001", "wrong", "/weights?show=norm&start=1",
     says="With weight norm, SGD updates v only.",
-    condition="The length g is learned too. Without it, w keeps its first length (Salimans & Kingma 2016, eq. 3).",
-)  # fmt: skip
+    condition="The length g is learned too. Without it, w keeps its first length "
+    "(Salimans & Kingma 2016, eq. 3).")  # fmt: skip
 def check_direction_only(seed: int) -> Iterator[Trial]:
     """Measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
     changes = repeat_over_seeds(seed, lambda each: abs(abs(train_parametrization("weight", each).g[-1]) - 1))
@@ -95,12 +92,10 @@ def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
     )
 
 
-@CLAIMS.add(
-    "W03", "000", "opinion", "/invariance?cell=weight.weight-vector-rescaling",
+@CLAIMS.add("W03", "000", "opinion", "/invariance?cell=weight.weight-vector-rescaling",
     says="There is no reason to prefer weight norm over layer norm.",
     condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
-    "is another question.",
-)  # fmt: skip
+    "is another question.")  # fmt: skip
 def check_weight_or_layer(seed: int) -> Iterator[Trial]:
     """Compare which changes of Table 1 layer norm and weight norm cancel, behind a dense layer on digits."""
     pairs = [
@@ -138,12 +133,10 @@ def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
-@CLAIMS.add(
-    "S01", "001", "holds", "/weights?show=spectral&layer=dense",
+@CLAIMS.add("S01", "001", "holds", "/weights?show=spectral&layer=dense",
     says="A dense layer divided by its largest singular value is 1-Lipschitz.",
     condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
-    "value of the whole map from picture to picture, which is not that of the matrix of its filters.",
-)  # fmt: skip
+    "value of the whole map from picture to picture, which is not that of the matrix of its filters.")  # fmt: skip
 def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     """Measure the largest stretch of pairs of inputs by a trained layer, with the division and without."""
     pairs = [
@@ -158,13 +151,11 @@ def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, before, 2.0, fact=True)
 
 
-@CLAIMS.add(
-    "S02", "001", "wrong", "/weights?show=spectral&layer=square",
+@CLAIMS.add("S02", "001", "wrong", "/weights?show=spectral&layer=square",
     short="Dividing weights by their largest singular value also bounds a layer from below.",
     says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
     condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
-    "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
-)  # fmt: skip
+    "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.")  # fmt: skip
 def check_lower_bound(seed: int) -> Iterator[Trial]:
     """Measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic behind it."""
 
@@ -203,11 +194,10 @@ def _measure_null_space_stretch(m: np.ndarray) -> float:
 # --- RMS norm -----------------------------------------------------------------------------------------------------
 
 
-@CLAIMS.add(
-    "R01", "001", "holds", "/identities?row=centred-rms",
+@CLAIMS.add("R01", "001", "holds", "/identities?row=centred-rms",
     says="RMS norm divides by the root mean square: it does not centre and learns no β.",
-    condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no re-centring.",
-)  # fmt: skip
+    condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no "
+    "re-centring.")  # fmt: skip
 def check_rms_norm(seed: int) -> Iterator[Trial]:
     """Compare RMS norm with its formula and with layer norm, and measure its invariances of Table 1."""
     rms, formula = SCHEMES["rms"], make_custom_scheme(None, Field.parse("own, own, own, full"))
@@ -236,12 +226,10 @@ def normalize_like_tutorial(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
     return x / (rms + eps)
 
 
-@CLAIMS.add(
-    "R03", "001", "holds", "/?scheme=rms&eps=1e-08&tab=formula",
+@CLAIMS.add("R03", "001", "holds", "/?scheme=rms&eps=1e-08&tab=formula",
     says="In the tutorial's RMS norm for Keras, ε stands outside the root.",
     condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
-    "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.",
-)  # fmt: skip
+    "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.")  # fmt: skip
 def check_eps_outside_root(seed: int) -> Iterator[Trial]:
     """Compare the tutorial's class with the general form, whose ε is inside the root, at inputs of two sizes."""
 
@@ -262,13 +250,12 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     return x / np.sqrt(x.var(-1, keepdims=True) + eps)
 
 
-@CLAIMS.add(
-    "R04", "001", "holds-if", "/?scheme=rms&tab=code&framework=keras",
+@CLAIMS.add("R04", "001", "holds-if", "/?scheme=rms&tab=code&framework=keras",
     says="Keras has no RMS norm.",
     condition="True only until keras.layers.RMSNormalization came in 2025. It is pull request 20911 of "
     "keras-team/keras. LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its "
-    "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is not known.",
-)  # fmt: skip
+    "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is "
+    "not known.")  # fmt: skip
 def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
     """Compare Keras's layer for RMS norm, and its former option, with the general form."""
 
@@ -294,11 +281,9 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
 """The ranges of Table 2 of Ren et al. 2017, over (N, H, W, C); A and B are the same."""
 
 
-@CLAIMS.add(
-    "D01", "000", "holds", "/identities?row=windows-batch",
+@CLAIMS.add("D01", "000", "holds", "/identities?row=windows-batch",
     says="Batch and layer norm are special cases of divisive normalization.",
-    condition="Each averages over another range of the same formula.",
-)  # fmt: skip
+    condition="Each averages over another range of the same formula.")  # fmt: skip
 def check_general_form(seed: int) -> Iterator[Trial]:
     """Compare batch and layer norm with the general form over their ranges, and with windows that reach across."""
 
@@ -318,11 +303,9 @@ def check_general_form(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest difference of layer norm's x̂ from it with windows of radius 5", values)
 
 
-@CLAIMS.add(
-    "D02", "000", "holds", "/divisive?eps=0.01",
+@CLAIMS.add("D02", "000", "holds", "/divisive?eps=0.01",
     says="A larger ε makes divisive normalization linear instead of saturated.",
-    condition="ε then outweighs the variance, so contrast is kept.",
-)  # fmt: skip
+    condition="ε then outweighs the variance, so contrast is kept.")  # fmt: skip
 def check_divisive_saturation(seed: int) -> Iterator[Trial]:
     """Measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is linear."""
     steps = 10.0 ** np.arange(-4, 5)

@@ -1,0 +1,75 @@
+"""Checks of the links in lessons: each leads to a page of the app, whose values they set."""
+
+import logging
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import normviz
+from normviz.classroom.lessons.lesson import LESSON_PARAM
+from normviz.core.text import join_words
+from normviz.ui.link import PRESENTING_PARAM, Param, clean_values, format_repair_note
+from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.ui.unknown_names import find_unknown_names, shorten_text
+
+TOPIC_FOLDERS = {"tensor_lab": "lab", "identities": "same", "invariance": "table1"}
+"""Folders of topics with another name than their page."""
+
+LESSON_PAGES = tuple(text.page for text in PAGE_TEXTS if text.section != "Teach")
+"""The pages that a lesson may open."""
+
+
+def split_page_link(link: str) -> tuple[str, dict[str, str]]:
+    """Split a link to a page into the name of the page's script and the values.
+
+    >>> split_page_link("/compare?schemes=batch")
+    ('compare', {'schemes': 'batch'})
+    """
+    parts = urlsplit(link)
+    return parts.path.strip("/") or PAGE_TEXTS[0].page, dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def describe_link_mistakes(link: str) -> list[str]:
+    """Describe what is wrong with a link to a page: the address, a name, a value; [] if nothing is."""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return [f"{shorten_text(link)!r} is not a link."]
+    page, values = split_page_link(link)
+    address = "/" if page == PAGE_TEXTS[0].page else f"/{page}"
+    if parts.scheme or parts.netloc or parts.fragment or page not in LESSON_PAGES or parts.path != address:
+        pages = join_words(["/", *(f"/{each}" for each in LESSON_PAGES[1:])])
+        return [f"{shorten_text(link)!r} is not a page of the app; a link begins with {pages}."]
+    params = list_page_params(page)
+    names = [*(param.name for param in params), PRESENTING_PARAM.name]
+    unknown = [name for name in values if name == LESSON_PARAM or find_unknown_names([name], names)]
+    mistakes = [f"{shorten_text(name)!r} is not a setting of the page." for name in unknown]
+    view, replaced = clean_values(params, values)
+    notes = [format_repair_note(param, replaced[param.name][0], view) for param in params if param.name in replaced]
+    return [*mistakes, *(note.replace("\\", "") for note in notes if note)]
+
+
+def drop_default_values(page: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of a link without those that the page would drop itself, as a step in the browser's history.
+
+    >>> drop_default_values("tensor_lab", {"n": "4", "scheme": "layer"})
+    {'scheme': 'layer'}
+    """
+    params = list_page_params(page)
+    view, _ = clean_values(params, {})
+    defaults = {param.name: param.format_for_link(view[param.name]) for param in params}
+    return {name: text for name, text in values.items() if defaults.get(name) != text}
+
+
+def list_page_params(page: str) -> tuple[Param, ...]:
+    """List the values in the link of a page, given by the name of its script."""
+    folder = TOPIC_FOLDERS.get(page, page)
+    if not Path(normviz.__file__).with_name("topics").joinpath(folder, "state.py").exists():
+        return ()
+    logging.disable(logging.WARNING)  # without a server, Streamlit warns of every cache
+    try:
+        params: tuple[Param, ...] = import_module(f"normviz.topics.{folder}.state").PARAMS
+    finally:
+        logging.disable(logging.NOTSET)
+    return params

@@ -1,0 +1,41 @@
+"""Data of the lecturer's page."""
+
+from normviz.charts.palette import THEMES
+from normviz.classroom.rooms.lesson_question import list_lesson_steps
+from normviz.classroom.rooms.state import CASE_TITLES
+from normviz.classroom.words import DESK_WORDS
+from normviz.core.registry import get_scheme
+from normviz.topics.table1.grid import build_grid_data
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
+from normviz.topics.table1.table import build_cells
+from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.web.script_routes import prefix_base_path
+
+
+def build_desk_data(cell: str, step: str) -> dict:
+    """Build the data of the lecturer's page for `web.components.desk.show_desk`.
+
+    `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
+    """
+    pages = {"/" if story is PAGE_TEXTS[0] else f"/{story.page}": story.title for story in PAGE_TEXTS}
+    return {
+        "base": prefix_base_path(""),
+        "words": DESK_WORDS,
+        "pages": pages,
+        "grid": _build_covered_grid(cell),
+        "lessons": list_lesson_steps(),
+        "step": step,
+    }
+
+
+def _build_covered_grid(cell: str) -> dict:
+    """Build the data of a table whose cells show no answer, in the colours of both themes."""
+    setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
+    cells = build_cells(schemes, setting, TableResults())
+    light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)
+    rows = [
+        row | {"cells": [each | {"title": CASE_TITLES[each["key"]]} for each in row["cells"]]} for row in light["rows"]
+    ]
+    colours = {role: f"light-dark({colour}, {dark['colours'][role]})" for role, colour in light["colours"].items()}
+    return light | {"rows": rows, "colours": colours}

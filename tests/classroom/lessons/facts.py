@@ -1,0 +1,225 @@
+"""What the lessons state, computed by the library: the names in the expressions of their `facts`."""
+
+from functools import cache
+from math import ceil, log  # noqa: F401 - of expressions
+
+import numpy as np
+
+import normviz
+from normviz.core.backward import backward
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES, get_scheme
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
+from normviz.data.samples import SAMPLES
+from normviz.jobs.spec import run_to_end
+from normviz.topics.experiments.batch_size import EXPERIMENT as BATCH_SIZE
+from normviz.topics.experiments.examples import find_example
+from normviz.topics.geometry.rate import RateSetting, train_side_by_side, train_single
+from normviz.topics.geometry.three_channels import normalize_example, take_step  # noqa: F401
+from normviz.topics.gradients.chain import compute_chain
+from normviz.topics.running import cases, effects
+from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
+from normviz.topics.running.modes import compute_batch_at
+from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining  # noqa: F401
+from normviz.topics.running.stream import UNITS, trace_stream  # noqa: F401
+from normviz.topics.running.stream import Setting as Stream
+from normviz.topics.same.detection.examples import EXAMPLES  # noqa: F401
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.state import PARAMS, build_table_setting
+from normviz.topics.table1.table import build_cells
+from normviz.train.problem import ORIGINAL, find_network_index
+from normviz.ui.link import clean_values
+
+EPS, MOMENTUM = 1e-5, 0.1
+SIZES = {"n": 4, "h": 4, "w": 4, "c": 6}
+TABLE_SETTING = build_table_setting(clean_values(PARAMS, {})[0])
+SIZE_SETTING = BATCH_SIZE.setting()
+
+
+# --- the tensor of the lab --------------------------------------------------------------------------------------
+
+
+def tensor(**sizes):
+    """The tensor of the lab, and of all pages that share it."""
+    return SAMPLES["uneven"].make(tuple((SIZES | sizes).values()), 0)
+
+
+def means(scheme, groups=2, **sizes):
+    """How many means the tensor has."""
+    return normviz.statistics(tensor(**sizes), get_scheme(scheme, groups)).mean.size
+
+
+def shared(scheme, groups=2, **sizes):
+    """How many numbers share one mean."""
+    return tensor(**sizes).size / means(scheme, groups, **sizes)
+
+
+def xhat(scheme, groups=2, **sizes):
+    return normalize(tensor(**sizes), get_scheme(scheme, groups), EPS).xhat
+
+
+def first(scheme, groups=2, **sizes):
+    """x̂ of the element that is orange at first."""
+    return xhat(scheme, groups, **sizes)[0, 0, 0, 0]
+
+
+def channel_mean(scheme):
+    """The largest mean of x̂ of one channel of one example."""
+    return abs(xhat(scheme).mean((1, 2))).max()
+
+
+def deviation(groups, channel):
+    """The standard deviation of x̂ of a channel of the first example in group norm."""
+    return xhat("group", groups)[0, :, :, channel].std()
+
+
+def mixes(scheme):
+    """Whether x̂ of the first example changes with the last one."""
+    x = tensor()
+    x[-1] *= 3
+    return not np.array_equal(normalize(x, SCHEMES[scheme], EPS).xhat[0], xhat(scheme)[0])
+
+
+def padding_matters(scheme):
+    """Whether zeros behind 8 tokens along H change what they become."""
+    x = tensor(n=2, h=8, w=1)
+    padded = np.concatenate([x, np.zeros_like(x)], axis=1)
+    return not np.allclose(normalize(padded, SCHEMES[scheme], EPS).xhat[:, :8], xhat(scheme, n=2, h=8, w=1))
+
+
+# --- training and inference -------------------------------------------------------------------------------------
+
+
+@cache
+def stream():
+    """The stream of digits, its statistics, and their running averages."""
+    setting, convention = Stream(), CONVENTIONS["pytorch"]
+    trace = trace_stream(setting, EPS)
+    return setting, trace, compute_running_averages(trace.mean, trace.variance, setting.count, convention, MOMENTUM)
+
+
+def digit():
+    """The batch that the page opens on."""
+    return compute_batch_at(*stream(), 60, EPS)
+
+
+def running_mean(after):
+    return stream()[2].mean[after][0]
+
+
+def batch_mean(batch):
+    return stream()[1].mean[batch][0]
+
+
+@cache
+def outputs(scheme, batch=16):
+    """x̂ of one digit at the first unit among other digits."""
+    return effects.normalize_among_others(Stream(batch=batch).without_drift)[scheme][:, 0]
+
+
+def spread(scheme, batch=16):
+    return np.ptp(outputs(scheme, batch))
+
+
+@cache
+def accuracies():
+    job = NetworkTraining(16, EPS, 0)
+    return cases.measure_case_accuracies(run_to_end(job), job, CONVENTIONS["pytorch"], MOMENTUM)
+
+
+def accuracy(case):
+    """The percentage of test digits that are right."""
+    return 100 * accuracies()[case].mean()
+
+
+@cache
+def size_table():
+    """The shipped result of the experiment on batch sizes, as its table."""
+    found = find_example(BATCH_SIZE.key, BATCH_SIZE.parts(SIZE_SETTING))
+    return {name: np.array(each) for name, each in BATCH_SIZE.report(SIZE_SETTING, found.results).table.items()}
+
+
+def test_error(scheme, size):
+    table = size_table()
+    return table[f"{scheme}, test error"][table["batch size"] == size].mean()
+
+
+# --- Table 1 ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def trained(scheme, optimizer="sgd"):
+    """What the page computes of one row: its setting and results."""
+    setting, results = build_table_setting(clean_values(PARAMS, {"optimizer": optimizer})[0]), TableResults()
+    results.compute_missing([SCHEMES[scheme]], setting)
+    return setting, results
+
+
+def cell(key, optimizer="sgd"):
+    scheme, _, change = key.partition(".")
+    found = build_cells([SCHEMES[scheme]], *trained(scheme, optimizer))
+    return next(each for each in found if each.transformation == change)
+
+
+def final_losses(key, follow=True):
+    """The losses of network and twin at the end."""
+    scheme, _, change = key.partition(".")
+    setting, results = trained(scheme)
+    networks = [ORIGINAL, find_network_index(TRANSFORMATIONS[change], follow)]
+    return results.get_losses(SCHEMES[scheme], setting)[-1, networks]
+
+
+def is_same(key, optimizer="sgd"):
+    """Whether theory, forward pass and training agree that both learn the same way; all have to agree."""
+    answers = {cell(key, optimizer).predicted, cell(key, optimizer).forward, cell(key, optimizer).trained}
+    assert len(answers) == 1
+    return answers == {True}
+
+
+def agrees_with_paper():
+    """Whether the three rows of the paper have the entries that are found here."""
+    keys = [f"{scheme}.{change}" for scheme in PAPER_TABLE for change in TRANSFORMATIONS]
+    return all(cell(key).paper == is_same(key) for key in keys)
+
+
+def rate_factor(optimizer):
+    return TRANSFORMATIONS["weight-matrix-rescaling"].compute_rate_factor(optimizer, TABLE_SETTING.delta)
+
+
+# --- gradients --------------------------------------------------------------------------------------------------
+
+
+def gradient_ratio(factor):
+    """The length of the gradient at W times a factor, relative to that at W."""
+    slope = train_side_by_side(0, (1.0, factor), np.full((1, 2), 0.1), (0, 0)).slope[0]
+    return slope[1] / slope[0]
+
+
+@cache
+def lengths():
+    """‖W‖ along a training."""
+    return train_single(RateSetting()).length[:, 0]
+
+
+def chain():
+    return compute_chain(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
+
+
+def dx_of_three():
+    """The step of three numbers, which is along their gradient."""
+    return take_step([3, 1, -1], 0.0).change
+
+
+def formula_gradient(scheme):
+    rng = np.random.default_rng(0)
+    return backward(rng.normal(size=(2, 2, 2, 3)), rng.normal(size=(2, 2, 2, 3)), SCHEMES[scheme], EPS)
+
+
+def block():
+    """∂x̂/∂x of 8 numbers of one field at ε = 0."""
+    x = np.random.default_rng(0).normal(size=(2, 2, 2, 1))
+    rows = (backward(x, each.reshape(x.shape), SCHEMES["batch"], 0.0).ravel() for each in np.eye(8))
+    return np.array(list(rows))
+
+
+NAMES = {name: value for name, value in globals().items() if not name.startswith("_")}
