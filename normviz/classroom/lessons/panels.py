@@ -51,7 +51,7 @@ def show_lesson_bar() -> bool:
         trust_link(st.query_params.to_dict())
     lesson = get_lessons()[place.key]
     step = lesson.steps[place.step]
-    with st.container(key="lesson", gap="small"):
+    with st.container(key="lesson", gap="xsmall"):
         _show_title(lesson, place)
         st.markdown(f"{format_lesson_markdown(step.text)} **{format_lesson_markdown(step.question)}**")
         _show_answers(step, place)

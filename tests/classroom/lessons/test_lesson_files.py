@@ -104,6 +104,17 @@ def test_a_hostile_file_is_refused(text, reason):
     assert any(re.search(reason, line) for line in mistakes(text)), mistakes(text)
 
 
+def test_a_missing_name_has_the_line_of_its_table():
+    second = TEMPLATE[TEMPLATE.index("[[step]]") :].replace("question =", "asks =")
+    found = mistakes(TEMPLATE + second)
+    start = TEMPLATE.count("\n")
+    assert found == [
+        f"{start + second[: second.index('asks')].count(chr(10)) + 1}: step 2 asks: this name is unknown; it may hold "
+        "answer, facts, link, look, question, reveal or text.",
+        f"{start + 1}: step 2: “question” is missing.",
+    ]
+
+
 def test_every_mistake_is_named_not_only_the_first():
     text = changed("minutes = 10", "minutes = 0").replace("right = true", "").replace("look =", "lok =")
     assert [line.partition(": ")[2] for line in mistakes(text)] == [
