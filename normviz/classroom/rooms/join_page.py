@@ -53,8 +53,8 @@ TEMPLATE = """<!doctype html>
 <input id="link" inputmode="url" autocomplete="off" maxlength="2000">
 <button>{send}</button>
 </form>
-<p id="sent" role="status"></p>
 </details>
+<p id="sent" role="status"></p>
 <p class="quiet">{privacy}</p>
 </main>
 <script type="application/json" id="page-data">{data}</script>
