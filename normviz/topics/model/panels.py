@@ -17,6 +17,7 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
+from normviz.topics.model.scale_effect import describe_scale_effect, measure_scale_effect
 from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES, get_model
 from normviz.topics.model.wording import (
     COLUMN_HELP,
@@ -132,8 +133,9 @@ def _show_layer_words(layer: ReportedLayer, view: View) -> None:
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
         st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
-    if layer.remarks:
-        st.markdown(" ".join(layer.remarks))
+    effect = measure_scale_effect(layer)
+    if remarks := [*([] if effect is None else [describe_scale_effect(effect)]), *layer.remarks]:
+        st.markdown(" ".join(remarks))
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]

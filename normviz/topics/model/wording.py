@@ -98,7 +98,7 @@ def describe_output(model: ReportedModel) -> str:
     if model.influence is None or model.gap is None:
         return ""
     influence, gap = (describe_change(each, "0 σ") for each in (model.influence, model.gap))
-    return f"Other examples change an output by {influence} in training, eval() changes it by {gap}."
+    return f"In training, other examples change an output by {influence}. Calling eval() changes it by {gap}."
 
 
 def explain_table(model: ReportedModel) -> str:

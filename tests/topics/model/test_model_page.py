@@ -43,7 +43,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
     assert words.index("**bn1.** Its parameters are frozen") < words.index("### bn1: Batch")
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
-    assert "Other examples change an output by 0.74 σ in training, eval() changes it by 2 σ." in words
+    assert "In training, other examples change an output by 0.74 σ. Calling eval() changes it by 2 σ." in words
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "⚠ bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "⚠ bn2",

@@ -23,6 +23,7 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import parse_model_file
+from normviz.topics.model.scale_effect import measure_scale_effect
 from normviz.topics.model.state import EXAMPLES_FOLDER
 from normviz.topics.model.wording import describe_layer, explain_table, summarize_model, tabulate_layers
 
@@ -143,7 +144,7 @@ def show_all(model):
     explain_table(model)
     for layer in model.layers:
         describe_layer(layer)
-        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme):
+        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme, measure_scale_effect):
             make(layer)
 
 
