@@ -1,4 +1,4 @@
-"""What the numbers of y say for a fit: digits of tested statistics, distinct values, and other explanations."""
+"""Evidence of y for a fit: digits of the statistics that it tests, its distinct values, and other explanations."""
 
 from math import inf, prod
 
