@@ -81,6 +81,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/search.py --cells 1000
 	$(BIN)/python benchmarks/map.py --sample 8
 	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 3
+	$(BIN)/python benchmarks/phones.py
 	$(BIN)/python benchmarks/library.py
 	$(BIN)/python benchmarks/beside_jobs.py --rounds 1
 	$(BIN)/python benchmarks/cluster.py --jobs 50

@@ -1,7 +1,8 @@
 """The app, a Streamlit script and an ASGI application in one file: `streamlit run app.py` serves it."""
 
 import os
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 
 # Before NumPy loads: OpenBLAS, MKL and PyTorch read it where their own variable is not set. Threads of thirty sessions
 # that share the cores with the workers would mostly wait for each other.
@@ -10,14 +11,22 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
-from normviz.classroom.rooms.routes import create_class_routes
+from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.web.script_routes import create_routes
 
+
+@asynccontextmanager
+async def prepare_app(app: st.App) -> AsyncIterator[None]:
+    """Prepare the server before the first request, and delete old classes while it runs."""
+    async with lifespan(app), delete_old_classes():
+        yield
+
+
 app = st.App(
     __file__,
-    lifespan=lifespan,
+    lifespan=prepare_app,
     routes=[*create_routes(), *create_class_routes()],
     middleware=MIDDLEWARE,
     exception_handlers=EXCEPTION_HANDLERS,

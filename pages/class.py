@@ -7,4 +7,4 @@ from normviz.web.components.desk import show_desk
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     pass
-show_desk(build_desk_data(view["cell"]), "desk")
+show_desk(build_desk_data(view["cell"], view["step"]), "desk")

@@ -86,3 +86,4 @@ with below:
 with choices:
     controls.choose_rows(view)
     controls.show_table_settings(view)
+    controls.draw_class_button(view)

@@ -1,7 +1,5 @@
 """The former address of the variants of layer norm and of the detector."""
 
-import streamlit as st
+from normviz.ui.redirects import follow_former_link, translate_readings_link
 
-from normviz.ui.frame import redirect_former_page
-
-redirect_former_page("readings", st.query_params.to_dict())
+follow_former_link("readings", translate_readings_link)

@@ -445,7 +445,10 @@ def test_an_address_of_another_machine_is_refused_before_anything_is_served(give
     assert f"{given!r} is no address of this machine" in refused(capsys, "serve", f"--address={given}")
 
 
-@pytest.mark.parametrize(("name", "value"), [("NORMVIZ_FRAME_ANCESTORS", "a; script-src *"), ("NORMVIZ_METRICS", "on")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("NORMVIZ_FRAME_ANCESTORS", "a; script-src *"), ("NORMVIZ_METRICS", "on"), ("NORMVIZ_DATABASE", "mysql://a/b")],
+)
 def test_a_variable_that_serve_cannot_use_is_refused_before_anything_is_served(name, value, capsys, monkeypatch):
     monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("served"))
     monkeypatch.setenv(name, value)

@@ -20,10 +20,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from unpacked import shown
 
-from normviz.ui.redirects import REDIRECTS
+from normviz.ui.frame import FORMER_PAGES
 
 PAGES = sorted(
-    {"" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py")} - {*REDIRECTS}
+    {"" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py")} - {*FORMER_PAGES}
 )
 """The addresses of all pages; the tensor lab is the default one."""
 

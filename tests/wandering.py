@@ -79,7 +79,7 @@ WORDS = {
         "None of",
         "Cannot tell",
     ),
-    "claims": (" claims, tested:",),
+    "claims": (" claims:",),
     "design": ("### ",),
     "model": ("found.", "1. Return your model"),
     "gradients": ("#### 1. Compute",),

@@ -305,7 +305,6 @@ def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]
 
 
 def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
-    """Return a colour bar with these names at these levels."""
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
     bar |= {"outlinewidth": 0, "tickfont": font}

@@ -17,6 +17,9 @@ LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0
 BOTTOM_MARGIN = 112
 """Pixels below a chart for its axis and a legend of two lines."""
 
+BAR_SPREAD = 0.012
+"""Distance between error bars at one x, as a share of a logarithmic axis."""
+
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
@@ -76,8 +79,9 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
     named: dict[str, None] = {}
     for number, panel in enumerate(panels):
         place = {"row": number // columns + 1, "col": number % columns + 1}
+        shifts = _spread_bars(panel)
         for curve in panel.curves:
-            _draw_curve(figure, curve, colours, curve.name not in named, place)
+            _draw_curve(figure, curve, colours, curve.name not in named, place, shifts.get(curve.name, 1.0))
             named[curve.name] = None
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **place)
@@ -126,7 +130,19 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 
 
-def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
+def _spread_bars(panel: CurvePanel) -> dict[str, float]:
+    """Return by curve a factor of x with which error bars on a logarithmic axis stand beside each other."""
+    barred = [curve for curve in panel.curves if curve.points and curve.low is not None]
+    if "x" not in panel.log or not barred:
+        return {}
+    places = np.concatenate([curve.x for curve in barred])
+    room = 0.5 / len(places)  # half of the distance between two x, if they are evenly spread
+    step = float(places.max() / places.min()) ** min(BAR_SPREAD, room)
+    return {curve.name: step ** (k - (len(barred) - 1) / 2) for k, curve in enumerate(barred)}
+
+
+def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict, shift: float) -> None:
+    """Draw a curve; `first`: True for an entry in the legend; `shift`: a factor of x that a tooltip leaves out."""
     look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     bars = {}
@@ -143,7 +159,9 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(look["color"]), **edge)
     drawn = {"marker": style_marker(curve.look, colours)} if curve.points else {}
     mode = "lines+markers" if curve.points else "lines"
-    figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **bars, **group)
+    x = curve.x if shift == 1.0 else curve.x * shift
+    shown = {} if shift == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
+    figure.add_scatter(x=x, y=curve.y, mode=mode, line=look, showlegend=first, **shown, **drawn, **bars, **group)
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:

@@ -49,6 +49,10 @@ def run(arguments: argparse.Namespace) -> None:
     check_environment(os.environ)
     if os.environ.get(LESSONS_VARIABLE):
         load_lessons(os.environ)
+    if os.environ.get("NORMVIZ_DATABASE"):
+        from normviz.classroom.rooms.database import read_database_url  # SQLAlchemy comes with the extra app
+
+        read_database_url(os.environ)
     os.chdir(find_app_folder())  # Streamlit looks here for .streamlit/config.toml
     options = {"--server.port": arguments.port, "--server.address": arguments.address}
     given = [word for name, value in options.items() if value is not None for word in (name, str(value))]

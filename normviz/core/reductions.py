@@ -138,6 +138,19 @@ def count_elements(field: Field, shape: Shape, like: Array) -> Array:
     return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=get_device(like))
 
 
+def sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:
+    """Sum, for every element, over the elements that are in both of its fields."""
+    xp = array_namespace(x)
+    for axis, ours, theirs in zip(range(-4, 0), first.compute_bounds(shape), second.compute_bounds(shape), strict=True):
+        lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
+        if np.all(hi - lo == 1):
+            continue
+        sums = xp.cumulative_sum(x, axis=axis % x.ndim, include_initial=True)
+        lo, hi = (xp.asarray(index, device=get_device(x)) for index in (lo, hi))
+        x = xp.take(sums, hi, axis=axis % x.ndim) - xp.take(sums, lo, axis=axis % x.ndim)
+    return x
+
+
 def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
     """Return the shape with one axis split in two, `parts`; the second is at `axis`, counted from the end."""
     position = axis % len(shape)

@@ -91,7 +91,7 @@ class Scheme:
     @property
     def tensor(self) -> str:
         """The tensor that the scheme normalizes, a key of `AXES`: "activation", or "weight" if no activations."""
-        return "weight" if self.is_weight_scheme else "activation"
+        return "weight" if self.acts_on == "weight" else "activation"
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -142,6 +142,12 @@ class Scheme:
     def function(self) -> PointwiseFunction | None:
         """The function of a pointwise scheme; None for other schemes."""
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
+
+    @property
+    def inside(self) -> dict[str, float]:
+        """The learned numbers inside the function of a pointwise scheme: α and, if it has one, s; else empty."""
+        known = {"α": self.alpha, "s": self.shift} if self.kind.function is not None else {}
+        return {name: number for name, number in known.items() if number is not None}
 
     @property
     def has_effect(self) -> bool:
@@ -264,7 +270,7 @@ class Scheme:
     def compute_canonical_key(self, shape: Shape) -> tuple[Any, ...]:
         """Return a key that is equal for schemes that compute the same on this shape."""
         a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
-        inside = None if self.function is None else (self.alpha, self.shift)
+        inside = tuple(self.inside.items())
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
     def _change_fields(self, change: Callable[[Field], Field]) -> "Scheme":

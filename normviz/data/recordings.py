@@ -14,16 +14,28 @@ from normviz.data.files import check_upload_size, read_npz
 REPORT_NAME = "report"
 """Name of the array with the report: the bytes of its JSON in UTF-8."""
 
-PARTS = ("x", "gain", "bias")
+PARTS = ("x", "gain", "bias", "statistics")
 """Names of the arrays of a layer, each followed by a point and the layer's name."""
 
 
+MAX_CHANNELS = 4096
+"""Most channels of a layer whose statistics are read."""
+
+
 class RecordedLayer(NamedTuple):
-    """Activations that enter a layer, subsampled, and its γ and β, which broadcast against them."""
+    """Activations that enter a layer, subsampled, and what it knows of them.
+
+    Attributes:
+        x: the activations.
+        gain, bias: γ and β, which broadcast against x.
+        statistics: of a layer with running averages, (4, channels): the mean and the variance in the batch, and both
+            running averages.
+    """
 
     x: np.ndarray
     gain: np.ndarray | None = None
     bias: np.ndarray | None = None
+    statistics: np.ndarray | None = None
 
 
 class ModelFile(NamedTuple):
@@ -95,6 +107,8 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
     for name, layer in layers.items():
         if not all(each is None or _broadcasts(each, layer.x) for each in (layer.gain, layer.bias)):
             raise InvalidInput(f"γ or β of {name[:60]!r} does not fit its activations.")
+        if layer.statistics is not None and not _has_four_rows(layer.statistics):
+            raise InvalidInput(f"the statistics of {name[:60]!r} are not four rows of up to {MAX_CHANNELS:,} channels.")
     return layers
 
 
@@ -102,3 +116,7 @@ def _broadcasts(parameter: np.ndarray, x: np.ndarray) -> bool:
     """Return True if a parameter has the axes of x, each of the same length or of length 1."""
     lengths = zip(parameter.shape, x.shape, strict=False)
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)
+
+
+def _has_four_rows(statistics: np.ndarray) -> bool:
+    return statistics.ndim == 2 and len(statistics) == 4 and statistics.shape[1] <= MAX_CHANNELS

@@ -11,7 +11,7 @@ from normviz.core.reductions import reduce_boxes
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
-from normviz.describe.wording import find_windowed_axes, format_function_text, name_axes
+from normviz.describe.wording import find_windowed_axes, name_axes
 
 _SINGLE_GROUP = Rule("groups", 1)
 
@@ -51,7 +51,7 @@ def describe_scope(scheme: Scheme) -> str:
     fields, note = scheme.kind.list_dependence_fields(scheme), KIND_FORMULAS[scheme.kind.key].note
     scopes = list(dict.fromkeys(_describe_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
-        alone = "every element alone" if scheme.function else "nothing"
+        alone = "every element alone" if scheme.has_effect else "nothing"
         return f"mean: {scopes[0]}; divisor: {scopes[1]}" if scopes else alone
     notes = {
         "no mean is subtracted": scheme.summation is None,
@@ -97,11 +97,10 @@ def summarize_scheme(scheme: Scheme) -> str:
     The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
     custom scheme and for one that computes nothing.
     """
-    if scheme.function is not None:
-        return format_function_text(scheme)
+    formulas = KIND_FORMULAS[scheme.kind.key]
     if scheme.key not in NAMED_SCHEMES or not scheme.fields:
-        return ""
-    symbol = KIND_FORMULAS[scheme.kind.key].symbol
+        return formulas.format_function(scheme)
+    symbol = formulas.symbol
     if scheme.activation_part is None:
         divisor = symbol or ("‖w‖" if scheme.per_fan_in else "σ")
         return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"

@@ -43,6 +43,7 @@ class KindFormulas:
         note: what the scheme removes beside mean and size; empty for nothing.
         constant: what a gradient with constant statistics leaves out, as in "if … were constants".
         jacobian: the structure of the Jacobian as Markdown; None if it follows from the fields.
+        kept: what a gradient keeps, in a scheme that takes out neither mean nor size.
         square, response: the statistic beside ε, and what it divides, in the caption of a response to contrast.
     """
 
@@ -52,6 +53,7 @@ class KindFormulas:
     note: ClassVar[str] = ""
     constant: ClassVar[str] = "μ and σ were constants"
     jacobian: ClassVar[str | None] = None
+    kept: ClassVar[str] = "nothing is taken out, since nothing is normalized"
     square: ClassVar[str] = "E_B[v²]"
     response: ClassVar[str] = "x̂"
 
@@ -177,6 +179,15 @@ class KindFormulas:
             matrices: the number of channel groups with a matrix of their own.
         """
         return None
+
+    def format_function(self, scheme: Scheme) -> str:
+        """Format the function of every element, "tanh(0.5 x)"; empty for a kind without one."""
+        return ""
+
+    def describe_element(self, scheme: Scheme) -> str:
+        """Describe what becomes of an element of a scheme without statistics: "stays as it is"."""
+        function = self.format_function(scheme)
+        return f"passes through {function} by itself" if function else "stays as it is"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
         """Describe the step from v to x̂ in a sentence; `dividend` and `divisor` are written as text."""

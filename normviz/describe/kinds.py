@@ -11,7 +11,7 @@ from normviz.core.kinds.spectral import compute_spectral_norm
 from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.registry import Scheme
 from normviz.core.statistics import compute_covariances
-from normviz.core.text import typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe.averages import build_averages, format_axis_size
 from normviz.describe.general_form import KindFormulas, Numbers
 from normviz.describe.symbols import (
@@ -183,6 +183,9 @@ class PointwiseFormulas(KindFormulas):
 
     constant: ClassVar[str] = "nothing were saturated"
     jacobian: ClassVar[str | None] = "**Only the diagonal**: every x̂ depends on its own x alone."
+    kept: ClassVar[str] = (
+        "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
+    )
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
         function = format_function_latex(scheme, scheme.symbol + format_element(scheme))
@@ -212,13 +215,15 @@ class PointwiseFormulas(KindFormulas):
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "every number lies between −1 and 1"
 
+    def format_function(self, scheme: Scheme) -> str:
+        return format_function_text(scheme)
+
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
         return "Each element by itself"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        inside = f"α = {typeset(scheme.alpha)}"
-        inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
-        return f"Every element passes through {format_function_text(scheme)} by itself, with {inside}."
+        inside = join_words([f"{name} = {typeset(number)}" for name, number in scheme.inside.items()], "and")
+        return f"Every element {self.describe_element(scheme)}, with {inside}."
 
     def _format_slope(self, scheme: Scheme, parts: FormulaParts) -> str:
         assert scheme.function is not None

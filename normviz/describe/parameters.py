@@ -44,14 +44,10 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
             _mark_as_weight_parameter(row)
             for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
-    if scheme.function is not None:
-        inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
-        rows += [
-            ParameterRow(
-                name, f"{role} inside {scheme.kind.function}, one for all", *_find_shapes_along(scheme, (), shape)
-            )
-            for name, role in inside.items()
-        ]
+    roles = {"α": "learned factor", "s": "learned shift"}
+    for name in scheme.inside:
+        role = f"{roles[name]} inside {scheme.kind.function}, one for all"
+        rows.append(ParameterRow(name, role, *_find_shapes_along(scheme, (), shape)))
     learned = (
         (scheme.gain_symbol, "gain", scheme.gain), ("β", "bias", scheme.bias), ("τ", "threshold", scheme.threshold),
     )  # fmt: skip

@@ -125,6 +125,7 @@ def _collect_facts(
         "threshold": None,
         "matrices": scheme.count_matrices(sizes),
         "language": language,
+        "imports": getattr(scheme.function, "imports", ""),
         "inside": format_argument_code(scheme, "x"),
     }
 

@@ -1,11 +1,12 @@
 """Recording of the activations that enter a model's normalizations, few enough to be looked at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from normviz.core.errors import InvalidInput
@@ -13,9 +14,11 @@ from normviz.core.fields import FULL, OWN, Rule
 from normviz.data.bounds import MAX_LAYERS, MAX_UPLOAD_BYTES
 from normviz.data.output import write_file
 from normviz.data.recordings import RecordedLayer, encode_recording
-from normviz.inspection.inspector import inspect_calls
+from normviz.inspection.frozen import find_constant_statistics
+from normviz.inspection.inspector import InspectedModel, inspect_calls
 from normviz.inspection.layers import LayerReport, format_rules
 from normviz.inspection.probing import Probe, Rules
+from normviz.inspection.recording import LayerCall
 from normviz.inspection.report import ModelReport
 
 MAX_LAYER_ELEMENTS = 2048
@@ -48,12 +51,12 @@ def record(model: nn.Module, batch: Any, path: str | Path) -> ModelReport:
     (32, 8)
     """
     check_recording_path(path)
-    report, calls = inspect_calls(model, batch)
+    inspected = inspect_calls(model, batch)
+    report = inspected.report
     if len(report.layers) > MAX_LAYERS:
         raise InvalidInput(f"the model has {len(report.layers)} normalizations; up to {MAX_LAYERS} are recorded.")
-    inputs = {layer.name: calls[layer.name].x for layer in report.layers if layer.target == "activation"}
     most = MAX_LAYER_ELEMENTS
-    while len(content := _encode_layers(report, inputs, most)) > MAX_UPLOAD_BYTES and most > 1:
+    while len(content := _encode_layers(inspected, most)) > MAX_UPLOAD_BYTES and most > 1:
         most //= 2
     write_file(Path(path), content)
     return report
@@ -65,19 +68,49 @@ def check_recording_path(path: str | Path) -> None:
         raise InvalidInput(f"{path} does not end in .npz; the app opens a recording by this ending.")
 
 
-def _encode_layers(report: ModelReport, inputs: Mapping[str, Tensor], most: int) -> bytes:
+def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
     """Encode a report with at most so many activations of each layer."""
     layers, fields = {}, {}
-    for layer in report.layers:
-        if layer.name in inputs:
-            chosen, rules = choose_elements(layer, most)
-            layers[layer.name] = _extract_layer(layer, inputs[layer.name], chosen)
-            fields[layer.name] = rules
-    return encode_recording(report.to_json() | {"recorded": fields}, layers)
+    for layer in inspected.report.layers:
+        if layer.target == "activation":
+            call, chosen = inspected.training[layer.name], choose_elements(layer, most)
+            channels = compare_channels(layer, call, inspected.inference.get(layer.name), most)
+            layers[layer.name] = _extract_layer(layer, call.x, chosen.indices, channels)
+            fields[layer.name] = chosen.fields
+    return encode_recording(inspected.report.to_json() | {"recorded": fields}, layers)
 
 
-def choose_elements(layer: LayerReport, most: int) -> tuple[list[np.ndarray], dict[str, dict[str, str] | None]]:
-    """Choose at most `most` elements of a layer's input: indices along each axis, and the fields on them.
+def compare_channels(
+    layer: LayerReport, training: LayerCall, inference: LayerCall | None, most: int
+) -> np.ndarray | None:
+    """Return the mean and the variance of each channel in the batch, and as running averages: shape (4, channels).
+
+    At most `most` / 4 channels, at even spacing. None unless the layer uses running averages in inference.
+    """
+    if inference is None or (layer.training, layer.inference) != ("batch", "constant"):
+        return None
+    found = find_constant_statistics(inference)
+    mean_rules = found[0].mean if found else None
+    if found is None or mean_rules is None:
+        return None
+    running = found[1]
+    lines = training.x.movedim(mean_rules.index(OWN), 0).flatten(1)
+    if len(lines) != len(running.mean):
+        return None
+    rows = torch.stack([lines.mean(1), lines.var(1, correction=0), running.mean, running.variance])
+    few = min(len(lines), max(most // len(rows), 1))
+    return rows.numpy()[:, np.arange(few) * len(lines) // few].astype(np.float32)
+
+
+class ChosenElements(NamedTuple):
+    """Indices along each axis of a layer's input, and the fields on these elements, by the axes' letters."""
+
+    indices: list[np.ndarray]
+    fields: dict[str, dict[str, str] | None]
+
+
+def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
+    """Choose at most `most` elements of a layer's input.
 
     The longest axes are halved until few enough are left, at even spacing. Windows keep neighbours. An axis in groups
     keeps whole groups, or the same share of each.
@@ -104,7 +137,7 @@ def choose_elements(layer: LayerReport, most: int) -> tuple[list[np.ndarray], di
         else [own if own.kind != "groups" else few for own, few in zip(field, left, strict=True)]
         for name, field in (("summation", mean), ("suppression", divisor))
     }
-    return indices, {name: format_rules(field, layer.layout) for name, field in fields.items()}
+    return ChosenElements(indices, {name: format_rules(field, layer.layout) for name, field in fields.items()})
 
 
 def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
@@ -113,7 +146,9 @@ def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
     return next((rule for rule in there if rule not in (FULL, OWN)), there[0])
 
 
-def _extract_layer(layer: LayerReport, x: Tensor, indices: Sequence[np.ndarray]) -> RecordedLayer:
+def _extract_layer(
+    layer: LayerReport, x: Tensor, indices: Sequence[np.ndarray], statistics: np.ndarray | None
+) -> RecordedLayer:
     """Return the chosen elements of a layer's input, and its γ and β along the axes where they vary."""
     probe: Probe = layer.probe
     with np.errstate(over="ignore"):
@@ -122,6 +157,7 @@ def _extract_layer(layer: LayerReport, x: Tensor, indices: Sequence[np.ndarray])
         chosen,
         _extract_parameter(probe.gain, probe.gain_axes, layer.shape, indices),
         _extract_parameter(probe.bias, probe.bias_axes, layer.shape, indices),
+        statistics,
     )
 
 

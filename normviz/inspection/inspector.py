@@ -1,6 +1,6 @@
 """Inspection of a PyTorch model: find every normalization by probing, and report what it does."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -52,11 +52,19 @@ def inspect(model: nn.Module, batch: Any) -> ModelReport:
     >>> [(layer.name, layer.scheme, layer.training, layer.inference) for layer in report.layers]
     [('1', 'batch', 'batch', 'constant')]
     """
-    return inspect_calls(model, batch)[0]
+    return inspect_calls(model, batch).report
 
 
-def inspect_calls(model: nn.Module, batch: Any) -> tuple[ModelReport, dict[str, LayerCall]]:
-    """Inspect a model as `inspect` does, and return the calls in training, by their names, with the report."""
+class InspectedModel(NamedTuple):
+    """Report on a model, and the recorded calls in training and in inference, by their names."""
+
+    report: ModelReport
+    training: dict[str, LayerCall]
+    inference: dict[str, LayerCall]
+
+
+def inspect_calls(model: nn.Module, batch: Any) -> InspectedModel:
+    """Inspect a model as `inspect` does, and return the recorded calls with the report."""
     copied, batch = copy_model(model), convert_batch(batch)
     notes = []
     if find_batch_size(batch) == 1:
@@ -65,7 +73,7 @@ def inspect_calls(model: nn.Module, batch: Any) -> tuple[ModelReport, dict[str, 
     is_forced = not _runs_in_double_precision(copied, batch)
     with use_double_precision(is_forced):
         inspection = _Inspection(copied, batch, notes)
-        return inspection.build_report(), inspection.training.layers
+        return InspectedModel(inspection.build_report(), inspection.training.layers, inspection.inference.layers)
 
 
 def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:

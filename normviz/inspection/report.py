@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from normviz.core.text import typeset
+from normviz.describe.remarks import list_remarks
 from normviz.inspection.findings import ModelFinding
 from normviz.inspection.layers import LayerReport
 
@@ -47,7 +48,11 @@ class ModelReport:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines = lines if self.layers else ["No normalization found."]
         lines += ["", *_format_model(self.model)]
-        lines += [f"{layer.name}: {remark}" for layer in self.layers for remark in list_remarks(layer)]
+        lines += [
+            f"{layer.name}: {remark}"
+            for layer in self.layers
+            for remark in list_remarks(layer.statistics, layer.target)
+        ]
         for finding in self.findings:
             lines += [
                 "",
@@ -67,28 +72,13 @@ class ModelReport:
             f'<a href="{escape(each.thread)}">thread</a></li>'
             for each in self.findings
         ]
-        remarks = [f"{layer.name}: {remark}" for layer in self.layers for remark in list_remarks(layer)]
+        remarks = [
+            f"{layer.name}: {remark}"
+            for layer in self.layers
+            for remark in list_remarks(layer.statistics, layer.target)
+        ]
         lines = "".join(f"<p>{escape(line)}</p>" for line in (*_format_model(self.model), *remarks, *self.notes))
         return f"{table if rows else '<p>No normalization found.</p>'}{lines}<ul>{''.join(items)}</ul>"
-
-
-def list_remarks(layer: LayerReport) -> list[str]:
-    """List what the numbers of this batch show on a layer: dead channels, collapsed fields, and a large ε.
-
-    >>> from normviz.inspection.probing import Probe
-    >>> numbers = {"channels": 8, "dead_channels": 2, "count": 8, "collapsed_fields": 0, "eps_dominates": 0.25}
-    >>> list_remarks(LayerReport("norm", [], "NC", (4, 8), Probe(None, None), statistics=numbers))
-    ['2 of 8 channels are constant on this batch.', 'ε is larger than 25% of the mean squares.']
-    """
-    numbers = layer.statistics
-    remarks = []
-    if numbers.get("dead_channels") and layer.target == "activation":
-        remarks.append(f"{numbers['dead_channels']} of {numbers['channels']} channels are constant on this batch.")
-    if numbers.get("collapsed_fields"):
-        remarks.append(f"{numbers['collapsed_fields']} of {numbers['count']} fields have no variance.")
-    if numbers.get("eps_dominates"):
-        remarks.append(f"ε is larger than {numbers['eps_dominates']:.0%} of the mean squares.")
-    return remarks
 
 
 def _format_row(layer: LayerReport) -> tuple[str, ...]:

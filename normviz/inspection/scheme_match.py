@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from normviz.core.fields import Field, Shape
 from normviz.core.layouts import ArrayLayout, merge_rules
-from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, WEIGHT_SCHEMES, Scheme, make_custom_scheme
 from normviz.inspection.probing import Probe
 
 SECOND_NAMES = ("layer-spatial", "ghost-batch", "filter-response", "group", "divisive")
@@ -62,8 +62,9 @@ def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
 def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
     """Yield the schemes of the general form, with the groups or the radius of some fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
-    for scheme in NAMED_SCHEMES.values():
-        if scheme.is_general_form and scheme.acts_on == ("weight" if is_weight else "activation"):
+    rows = WEIGHT_SCHEMES if is_weight else NAMED_SCHEMES
+    for scheme in rows.values():
+        if scheme.is_general_form and (is_weight or scheme.is_activation_scheme):
             yield scheme.with_parameters(found.get("groups"), found.get("window"))
 
 

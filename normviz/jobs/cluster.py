@@ -131,7 +131,6 @@ class SchedulerConnection:
                 self._checked.add(worker)
 
     def _list_workers(self, soon: dict[str, Any]) -> set[str]:
-        """Return the addresses of the workers."""
         scheduler = self.client.scheduler
         return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
 

@@ -219,7 +219,6 @@ class ProcessExecutor(Executor):
                 self._end_idle_workers(self._idle)
 
     def _end_idle_workers(self, seconds: float) -> None:
-        """End the workers that have been idle for this time."""
         with self._lock:
             since = time.monotonic() - seconds
             old = [worker for worker in self._free if worker.since <= since]

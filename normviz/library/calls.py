@@ -312,7 +312,7 @@ def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> 
     if layout is not None:
         return parse_layout(layout, scheme.tensor)
     if len(shape) >= 4:
-        if scheme.tensor == "activation" and _seems_channels_first(shape):
+        if "N" in scheme.axes and _seems_channels_first(shape):
             sizes = " × ".join(map(str, shape))
             warn(
                 f"{sizes} is read as N × H × W × C. If the channels come first, say layout='NCHW'; "
@@ -320,7 +320,7 @@ def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> 
                 stacklevel=4,
             )
         return None
-    if len(shape) == 2 and scheme.tensor == "activation":
+    if len(shape) == 2 and "N" in scheme.axes:
         return parse_layout("NC")
     known = {"weight": "'OIHW', 'OI' or 'HWIO'"}.get(
         scheme.tensor, "'BTC', 'BCT' or 'HWC'" if len(shape) == 3 else "'NC'"

@@ -192,5 +192,5 @@ def _list_numbers(values: np.ndarray | None) -> Any:
 
 def _record_scheme(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme's key and parameters as plain data; α and s of a pointwise one."""
-    inner = {} if scheme.function is None else {"alpha": scheme.alpha, "shift": scheme.shift}
+    inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.inside else {}
     return {"key": scheme.key, **scheme.parameters, **inner}

@@ -57,7 +57,9 @@ def build_custom_scheme(view: View) -> Scheme:
 
 
 def make_custom_link(scheme: Scheme) -> dict[str, str]:
-    """Return the link parameters of a custom scheme besides its key: its rules and its weight scheme."""
+    """Return the link parameters of a scheme besides its key: rules and weight scheme of a custom one, else none."""
+    if not scheme.is_custom:
+        return {}
     a, b = scheme.summation, scheme.suppression
     switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
     rules = {"a": a or b or CUSTOM_SCHEME.summation, "b": b or a or CUSTOM_SCHEME.suppression}

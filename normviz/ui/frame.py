@@ -15,7 +15,9 @@ from normviz.describe.markdown import escape_markdown
 from normviz.ui.link import PRESENTING_PARAM, View, get_current_theme, trust_link
 from normviz.ui.page_text import PageText, PanelText
 from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
-from normviz.ui.redirects import REDIRECTS
+
+FORMER_PAGES = ("readings",)
+"""The scripts of former pages, which only redirect."""
 
 
 def get_script_path(page: str) -> str:
@@ -47,7 +49,7 @@ def show_menu() -> tuple[Page, PageText | None]:
         sections.setdefault(each.section, []).append(
             st.Page(get_script_path(each.page), title=each.title, default=default)
         )
-    for former in REDIRECTS:
+    for former in FORMER_PAGES:
         sections[PAGE_TEXTS[0].section].append(st.Page(get_script_path(former), title=former, visibility="hidden"))
     page = st.navigation(sections, position="top")
     story = next((story for story in PAGE_TEXTS if story.title == page.title), None)
@@ -62,12 +64,6 @@ _MARKED_SECTION = (
     '[data-testid="stTopNav"] > :nth-child({place}) p {{ font-weight: 700; }}</style>'
 )
 """Mark of the section of the open page; within a section Streamlit marks the page."""
-
-
-def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
-    """Switch from a former page to the page that replaced it, with the settings of its link."""
-    found = REDIRECTS[former]
-    switch_to_page(found.page, found.make_link(link))
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:

@@ -370,8 +370,8 @@ PAGE_TEXTS = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. We tested all but the opinions. Click a "
-        "claim to see its evidence.",
+        why="Papers, tutorials and blogs disagree. We tested every claim that a test can decide. Click one to see "
+        "its evidence.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             RelatedPage("Which normalizations are the same?", "identities"),

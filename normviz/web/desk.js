@@ -7,6 +7,7 @@
 
 import { fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
 import { readLatest } from "./data.js";
+import { buildMarkup } from "./desk_markup.js";
 import { find, findClosest, makeElement } from "./dom.js";
 import { drawGrid } from "./grid.js";
 
@@ -18,7 +19,11 @@ import { drawGrid } from "./grid.js";
  * @property {Record<string, string>} words
  * @property {Record<string, string>} pages titles of the app's pages by their address
  * @property {GridData} grid the cells of Table 1 to choose from
+ * @property {{title: string, steps: LessonStep[]}[]} lessons
+ * @property {string} step key of the step that is chosen at first
  */
+
+/** @typedef {{key: string, question: string, link: string}} LessonStep */
 
 /** @typedef {AskedQuestion & {right: number | null, why: string, link: string}} FullQuestion */
 
@@ -99,6 +104,7 @@ export class Desk {
       if (action) this.act(action);
     });
     this.pickCell(data.grid.open);
+    this.fillSteps();
     this.show();
     this.watch();
   }
@@ -158,6 +164,8 @@ export class Desk {
     const actions = {
       open: () => this.open(),
       "ask-cell": () => this.send("question", { cell: this.cell }),
+      "ask-step": () => this.send("question", { lesson: this.step?.key }),
+      "lead-step": () => this.send("pace", { mode: "follow", link: this.step?.link }),
       "ask-own": () => this.send("question", this.readQuestion()),
       close: () => this.send("close", {}),
       reveal: () => this.send("reveal", {}),
@@ -168,6 +176,25 @@ export class Desk {
       end: () => this.confirmEnd(),
     };
     actions[action]?.();
+  }
+
+  /** The chosen step of a lesson. */
+  get step() {
+    const { value } = find(this.root, '[data-part="step-choice"]', HTMLSelectElement);
+    return this.data.lessons.flatMap(({ steps }) => steps).find(({ key }) => key === value);
+  }
+
+  fillSteps() {
+    const choice = find(this.root, '[data-part="step-choice"]', HTMLSelectElement);
+    for (const { title, steps } of this.data.lessons) {
+      const group = makeElement("optgroup", { label: title });
+      group.append(...steps.map(({ key, question }, k) => new Option(`${k + 1}. ${question}`, key)));
+      choice.append(group);
+    }
+    if (!this.data.step) return;
+    choice.value = this.data.step;
+    this.part("ask").removeAttribute("open");
+    this.part("ask-lesson").setAttribute("open", "");
   }
 
   async open() {
@@ -262,7 +289,7 @@ export class Desk {
       write(this.part("asked"), first);
       write(this.part("details"), others.join("\n").trim());
       this.part("bars").replaceChildren(...question.answers.map(makeBar));
-      for (const each of ["ask", "ask-words"]) this.part(each).removeAttribute("open"); // the counts have the first screen
+      for (const each of ["ask", "ask-lesson", "ask-words"]) this.part(each).removeAttribute("open"); // the counts have the first screen
     }
     for (const [k, row] of [...this.part("bars").children].entries()) {
       if (!(row instanceof HTMLElement)) continue;
@@ -302,67 +329,6 @@ export class Desk {
 /** @param {string} text */
 function makeBar(text) {
   return makeElement("li", {}, makeElement("span", { textContent: text }), makeElement("em"), makeElement("b"));
-}
-
-/** Return the markup of the desk. Words are plain text of this app. */
-function buildMarkup(/** @type {Words} */ words) {
-  const answer = (/** @type {number} */ k) =>
-    `<div class="own-answer"><input type="text" maxlength="200" aria-label="${words["own-answer"]} ${k}"
-      placeholder="${words["own-answer"]} ${k}"><label><input type="radio" name="right"> ${words["own-right"]}</label></div>`;
-  const button = (/** @type {string} */ name, /** @type {string} */ kind = "") =>
-    `<button type="button" data-do="${name}" class="${kind}">${words[name]}</button>`;
-  return `<p data-part="notice" role="status" hidden></p>
-<div class="desk">
-  <section class="join" data-part="before">
-    <ol><li>${words["how-1"]}</li><li>${words["how-2"]}</li><li>${words["how-3"]}</li></ol>
-    ${button("open", "main")}
-  </section>
-  <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
-    <img data-part="qr" alt="${words["qr-alt"]}" width="400" height="400">
-    <p>${words["join-at"]}<br><strong data-part="address"></strong></p>
-    <p>${words["join-code"]}<br><strong data-part="code" class="code"></strong></p>
-  </section>
-  <div class="work">
-    <section data-part="stage" hidden>
-      <h2 data-part="asked"></h2>
-      <p data-part="details"></p>
-      <ul data-part="bars"></ul>
-      <p data-part="total" role="status"></p>
-      <p data-part="why"></p>
-      <label data-part="hide"><input type="checkbox"> ${words.hide}</label>
-      <div class="row">${button("close")}${button("reveal", "main")}
-        <a data-part="answer-link" class="button" target="_blank" hidden>${words["answer-link"]}</a></div>
-    </section>
-    <p data-part="none" hidden>${words.none}</p>
-    <p data-part="refusal" role="alert" hidden></p>
-    <details open data-part="ask"><summary>${words["ask-table"]}</summary>
-      <p>${words["ask-table-how"]}</p>
-      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span></div>
-      <div class="nv-grid" data-part="grid"></div>
-    </details>
-    <details data-part="ask-words"><summary>${words["ask-words"]}</summary>
-      <label>${words["own-text"]}<textarea data-part="own-text" rows="2" maxlength="1000"></textarea></label>
-      <fieldset data-part="own-answers"><legend>${words["own-answers"]}</legend>${[1, 2, 3, 4].map(answer).join("")}</fieldset>
-      <label>${words["own-why"]}<textarea data-part="own-why" rows="2" maxlength="1000"></textarea></label>
-      ${button("ask-own", "main")}
-    </details>
-    <div data-part="more" hidden>
-    <details><summary>${words["lead-heading"]}</summary>
-      <p data-part="pace"></p>
-      <label>${words["lead-link"]}<input data-part="step" type="text" maxlength="2000"></label>
-      <div class="row">${button("lead")}${button("pause")}${button("free")}</div>
-    </details>
-    <details><summary data-part="links-said"></summary>
-      <p>${words["links-how"]}</p><ul data-part="links"></ul>
-    </details>
-    <details><summary>${words["device-heading"]}</summary>
-      <label>${words["device-link"]}<input data-part="secret-link" type="text" readonly></label>
-      <div class="row">${button("copy")}</div>
-    </details>
-    <div class="row">${button("end")}</div>
-    </div>
-  </div>
-</div>`;
 }
 
 /** @type {WeakMap<HTMLElement, Desk>} */

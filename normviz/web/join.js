@@ -189,7 +189,6 @@ function makeAnswers({ question }) {
 /** @param {Pace} pace */
 function showPace({ mode, link }) {
   const step = find(document, "#step", HTMLIFrameElement);
-  const isLed = mode === "follow";
   const href = link ? base + link.slice(1) : "";
   part("pace").hidden = mode === "free" && !href && step.hidden;
   write(part("pace-said"), say(mode));
@@ -198,9 +197,10 @@ function showPace({ mode, link }) {
   part("show-step").hidden = mode === "pause" || !href || !step.hidden;
   part("send-seen").hidden = mode === "pause" || step.hidden;
   step.classList.toggle("paused", mode === "pause");
-  if (!step.hidden && href && (isLed || !step.src) && step.dataset.shows !== href) {
-    step.src = step.dataset.shows = href;
-  }
+  const isMoved = mode === "follow" || !step.dataset.shows;
+  if (step.hidden || !href || !isMoved || step.dataset.shows === href) return;
+  step.dataset.shows = href;
+  step.contentWindow?.location.replace(href); // without an entry in the history of the phone
 }
 
 const code = decodeURIComponent(location.pathname.split("/join/")[1] ?? "")

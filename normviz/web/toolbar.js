@@ -1,5 +1,6 @@
 // Copies the link of the page, sets it back, and shows it to a class: in large type, without menu and controls, with
-// the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind.
+// the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
+// a lesson the buttons to its steps.
 
 import { readLatest } from "./data.js";
 import { find, makeElement } from "./dom.js";
@@ -94,9 +95,9 @@ export const scaleText = (width) => Math.min(2.2, Math.max(1, width / 960)).toFi
 export const findKeyAction = ({ key, defaultPrevented, ctrlKey, altKey, metaKey }) =>
   defaultPrevented || ctrlKey || altKey || metaKey ? undefined : KEYS.get(key);
 
-/** @param {number} place of a link to the page before or behind */
+/** @param {number} place of a link to the page before or behind, or of the button to that step of a lesson */
 function follow(place) {
-  const link = document.querySelectorAll(".st-key-turns a")[place];
+  const link = document.querySelectorAll(".st-key-turns a, .st-key-lesson-turns button")[place];
   if (link instanceof HTMLElement) link.click();
 }
 

@@ -15,6 +15,7 @@ from unpacked import unpacked
 
 from normviz.charts import cube
 from normviz.charts.cube_layout import LAYOUT_FUNCTIONS, MIN_BLOCK_GAP, compute_layout, count_gapless_boxes
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.charts.packing import pack_message
 from normviz.charts.palette import HUES, THEMES
 from normviz.core.fields import FULL, OWN, Field, Rule
@@ -335,3 +336,14 @@ def test_an_element_at_the_border_keeps_its_face(view, shape):
 def test_the_field_is_opaque_so_that_no_inner_face_shows():
     [field] = [trace for trace in figure_of((4, 4, 4, 6), "folded").data if trace.name == "field"]
     assert field.opacity in (None, 1)
+
+
+def test_error_bars_of_several_curves_stand_beside_each_other():
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 2.0, 3.0])
+    curves = [Curve(name, x, y, k, y - 0.5, y + 0.5, points=True) for k, name in enumerate("abc")]
+    panel = CurvePanel("", [*curves, Curve("d", x, y)], log="x")
+    found = [np.array(trace["x"]) for trace in draw_curve_panels([panel]).data]
+    factors = [each / x for each in found]
+    np.testing.assert_allclose(factors[0] * factors[2], 1.0)
+    assert (factors[0] < 0.97).all()
+    np.testing.assert_array_equal([found[1], found[3]], [x, x])

@@ -1,5 +1,8 @@
 """What `normalize` takes beside float32 and float64: lists, integers, booleans, half precision; and what it refuses."""
 
+import sys
+from types import ModuleType
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -153,3 +156,9 @@ def test_what_is_no_tensor_of_real_numbers_is_refused_in_one_line(key, kind):
 
 def test_a_type_has_one_name_in_all_libraries():
     assert {get_type_name(dtype) for dtype in (np.dtype(np.float32), np.dtype(">f4"), torch.float32)} == {"float32"}
+
+
+def test_torch_that_another_thread_is_importing_stops_nothing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    x = np.random.default_rng(0).normal(size=(8, 64, 64, 4))  # large arrays ask whether torch traces them
+    np.testing.assert_allclose(normalize(x, SCHEMES["batch"]).xhat.mean((0, 1, 2)), 0, atol=1e-12)

@@ -40,7 +40,7 @@ def test_what_enters_a_layer_gives_its_output(tmp_path):
     report, file = recorded(model, batch, tmp_path / "a.npz")
     assert file.report.pop("recorded") == {"1": report.to_json()["layers"][0]["fields"]}
     assert file.report == json.loads(json.dumps(report.to_json()))
-    x, gain, bias = file.layers["1"]
+    x, gain, bias, _ = file.layers["1"]
     np.testing.assert_allclose(x, model[0](batch).detach(), atol=1e-6)
     result = normviz.normalize(x, "group", groups=2, layout="NCHW", eps=report.layers[0].probe.eps)
     np.testing.assert_allclose(gain * result.xhat + bias, model(batch).detach(), atol=1e-5)
@@ -88,6 +88,20 @@ def test_a_file_of_many_layers_has_fewer_activations_of_each(tmp_path, monkeypat
     _, file = recorded(model, torch.randn(4, 16, 12, 12), tmp_path / "a.npz")
     assert (tmp_path / "a.npz").stat().st_size <= 30_000
     assert {layer.x.size for layer in file.layers.values()} == {576}
+
+
+def test_running_averages_are_recorded_beside_those_of_the_batch(tmp_path):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.Flatten(), nn.LayerNorm(96)).train()
+    nn.init.zeros_(model[1].weight)  # as at the end of a residual block
+    model(torch.randn(8, 3, 6, 6))
+    batch = 2 + torch.randn(8, 3, 6, 6)
+    _, file = recorded(model, batch, tmp_path / "a.npz")
+    found = model[0](batch).detach()
+    norm = model[1]
+    expected = [found.mean((0, 2, 3)), found.var((0, 2, 3), correction=0), norm.running_mean, norm.running_var]
+    np.testing.assert_allclose(file.layers["1"].statistics, torch.stack(expected), rtol=1e-5)
+    assert file.layers["3"].statistics is None
 
 
 def test_layers_of_weights_and_of_strange_names_are_recorded(tmp_path):

@@ -122,6 +122,8 @@ FILE = HOSTILE.replace("/", "\u2215")  # no file name has a slash
         ("divisive", {"data": "own"}, "upload", ".csv", b"1,2\n3,4\n", r"!\[\](http"),
         ("identities", {"panel": "detect", "try": "own"}, "identities upload", ".npz", b"no numbers", ""),
         ("gradients", {"show": "answer"}, "gradients upload", ".npy", b"no numbers", r"!\[\](http"),
+        ("model", {"source": "own"}, "model upload", ".npz", b"no numbers", ""),
+        ("model", {"source": "own"}, "model upload", ".json", b'{"layers": [], "findings": [], "notes": ["a"]}', "a"),
     ],
 )
 def test_nothing_of_a_file_becomes_markup(page, link, key, ending, content, quoted):

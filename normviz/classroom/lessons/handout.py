@@ -2,6 +2,7 @@
 
 from html import escape
 
+from normviz.classroom.lessons.handout_figures import draw_step_cubes
 from normviz.classroom.lessons.lesson import Lesson, LessonStep
 from normviz.classroom.lessons.lesson_markup import format_lesson_html
 from normviz.classroom.words import LESSON_WORDS as WORDS
@@ -9,13 +10,14 @@ from normviz.classroom.words import LESSON_WORDS as WORDS
 STYLE = """
 @page { size: A4; margin: 18mm; }
 body { font: 11pt/1.45 "DejaVu Sans", Verdana, sans-serif; max-width: 46rem; margin: 1rem auto; padding: 0 1rem;
-  color: #14181d; background: #fff; }
+  color: #14181d; background: #fff; print-color-adjust: exact; }
 h1 { font-size: 1.5rem; margin: 0; }
-h2 { font-size: 1.05rem; margin: 1.1rem 0 0.2rem; }
 p { margin: 0.2rem 0; }
+figure { float: right; margin: 0.4rem 0 0.4rem 1rem; }
+svg text { font: 11px "DejaVu Sans", Verdana, sans-serif; }
 header { display: flex; justify-content: space-between; gap: 2rem; border-bottom: 2px solid #0072b2; }
 header span { flex: 0 0 40%; }
-section { break-inside: avoid; }
+section { break-inside: avoid; display: flow-root; margin-top: 1.2rem; }
 ul { list-style: "☐  "; margin: 0.4rem 0; padding-left: 1.6rem; }
 code { font-size: 0.85rem; overflow-wrap: anywhere; }
 .room { height: 4.2rem; border-bottom: 1px dotted #6b7480; color: #4a525c; }
@@ -45,8 +47,8 @@ def build_handout(lesson: Lesson) -> str:
 
 def _format_question(number: int, step: LessonStep) -> str:
     answers = "".join(f"<li>{format_lesson_html(each.text)}</li>" for each in step.answers)
-    return f"""<section><h2>{number}. {format_lesson_html(step.question)}</h2>
-<p>{format_lesson_html(step.text)}</p>
+    return f"""<section>{_format_figure(step.link)}<p><strong>{number}.</strong> {format_lesson_html(step.text)}</p>
+<p><strong>{format_lesson_html(step.question)}</strong></p>
 <ul>{answers}</ul>
 <p class="room">{WORDS["your answer"]}</p>
 <p>{WORDS["page"].format(link=f"<code>{escape(step.link)}</code>")}</p></section>
@@ -59,6 +61,11 @@ def _format_solution(number: int, step: LessonStep) -> str:
         for each in step.answers
         if each.is_right
     )
-    return f"""<section><h2>{number}. {format_lesson_html(step.question)}</h2>
+    return f"""<section>{_format_figure(step.reveal)}<p>{number}. {format_lesson_html(step.question)}</p>
 {right}<p>{WORDS["look"]} {format_lesson_html(step.look)}</p></section>
 """
+
+
+def _format_figure(link: str) -> str:
+    cubes = draw_step_cubes(link) if link else ""
+    return f"<figure>{cubes}</figure>\n" if cubes else ""

@@ -8,7 +8,7 @@ from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, 
 from normviz.classroom.lessons.lesson_links import drop_default_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 from normviz.classroom.words import LESSON_WORDS as WORDS
-from normviz.ui.frame import get_script_path, switch_to_page
+from normviz.ui.frame import switch_to_page
 from normviz.ui.link import PRESENTING_PARAM, trust_link
 
 PLACE_KEY = "lesson place"
@@ -30,11 +30,13 @@ def find_place(text: str | None) -> LessonPlace | None:
     return place if has_answer else place._replace(answer=None)
 
 
-def make_place_link(place: LessonPlace) -> tuple[str, dict[str, str]]:
-    """Make the link to a place in a lesson: the name of the page's script, and the values."""
+def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
+    """Make the link to a place in a lesson, or, for None, to the list of lessons: the page's script, and the values."""
+    presenting = {PRESENTING_PARAM.name: "1"} if st.session_state.get(PRESENTING_PARAM.key) else {}
+    if place is None:
+        return LIST_PAGE, presenting
     step = get_lessons()[place.key].steps[place.step]
     page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
-    presenting = {PRESENTING_PARAM.name: "1"} if st.session_state.get(PRESENTING_PARAM.key) else {}
     return page, drop_default_values(page, values) | presenting | {LESSON_PARAM: place.format_for_link()}
 
 
@@ -49,7 +51,7 @@ def show_lesson_bar() -> bool:
         trust_link(st.query_params.to_dict())
     lesson = get_lessons()[place.key]
     step = lesson.steps[place.step]
-    with st.container(key="lesson", gap="small"):
+    with st.container(key="lesson", gap="xsmall"):
         _show_title(lesson, place)
         st.markdown(f"{format_lesson_markdown(step.text)} **{format_lesson_markdown(step.question)}**")
         _show_answers(step, place)
@@ -64,28 +66,14 @@ def _show_title(lesson: Lesson, place: LessonPlace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lesson-title"):
         st.markdown(f"# {format_lesson_markdown(lesson.title)}", width="content")
         st.caption(WORDS["step"].format(number=number, count=count), width="content")
-        went_back = st.button(WORDS["back"], key="lesson-back", shortcut="B")
-        went_on = st.button(
-            WORDS["next" if after else "finish"], key="lesson-next", shortcut="N",
-            type="secondary" if place.answer is None else "primary",
-        )  # fmt: skip
-    with st.container(key="turns"):  # unseen: what the keys of a presentation press
-        for each in (before, after):
-            _draw_place_link(each, "turn")
+        with st.container(horizontal=True, gap="small", width="content", key="lesson-turns"):  # toolbar.js presses them
+            went_back = st.button(WORDS["back"], key="lesson-back", shortcut="B")
+            went_on = st.button(
+                WORDS["next" if after else "finish"], key="lesson-next", shortcut="N",
+                type="secondary" if place.answer is None else "primary",
+            )  # fmt: skip
     if went_back or went_on:
-        _go_to(after if went_on else before)
-
-
-def _draw_place_link(place: LessonPlace | None, label: str) -> None:
-    """Draw a link to a place in a lesson, or, for None, to the list of lessons."""
-    page, values = (LIST_PAGE, {}) if place is None else make_place_link(place)
-    trust_link(values)
-    st.page_link(get_script_path(page), label=label, query_params=values)
-
-
-def _go_to(place: LessonPlace | None) -> None:
-    """Switch to a place in a lesson, or, for None, to the list of lessons."""
-    switch_to_page(*((LIST_PAGE, {}) if place is None else make_place_link(place)))
+        switch_to_page(*make_place_link(after if went_on else before))
 
 
 def _show_answers(step: LessonStep, place: LessonPlace) -> None:
@@ -109,7 +97,7 @@ def _show_answers(step: LessonStep, place: LessonPlace) -> None:
 def _choose_answer(step: LessonStep, place: LessonPlace) -> None:
     """Open the link that reveals the answer; without one, keep the page as it is."""
     if step.reveal:
-        _go_to(place)
+        switch_to_page(*make_place_link(place))
     st.query_params[LESSON_PARAM] = st.session_state[PLACE_KEY] = place.format_for_link()
     st.rerun()
 
@@ -133,11 +121,11 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace) -> None:
             _show_teacher_note(lesson)
         label = WORDS["resume" if place.step else "start"].format(number=place.step + 1)
         if st.button(label, key=f"start {lesson.key}", type="primary" if last.key == lesson.key else "secondary"):
-            _go_to(place)
+            switch_to_page(*make_place_link(place))
 
 
 def _show_teacher_note(lesson: Lesson) -> None:
-    """Show what a teacher reads before a lesson, and the download of its handout."""
+    """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
     note = lesson.note
     plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
     st.markdown(
@@ -150,3 +138,5 @@ def _show_teacher_note(lesson: Lesson) -> None:
         WORDS["handout"], lambda: build_handout(lesson), f"{lesson.key}.html", "text/html", on_click="ignore",
         key=f"handout {lesson.key}",
     )  # fmt: skip
+    if st.button(WORDS["ask"], key=f"ask {lesson.key}", icon=":material/groups:"):
+        switch_to_page("class", {"step": LessonPlace(lesson.key).format_for_link()})

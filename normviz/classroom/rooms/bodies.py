@@ -19,6 +19,9 @@ PACE_MODES = ("follow", "pause", "free")
 CheckLink = Callable[[str], str]
 """Function that returns a link of an own page, and raises RefusedRequest for others."""
 
+MakeQuestion = Callable[[str], Question]
+"""Function that returns the question of a key, and raises RefusedRequest for others."""
+
 
 def parse_body(content: bytes) -> Mapping[str, Any]:
     """Return the object that a body of JSON holds; an empty body is an empty object. Raises RefusedRequest."""
@@ -31,16 +34,17 @@ def parse_body(content: bytes) -> Mapping[str, Any]:
     return body
 
 
-def read_question(body: Mapping[str, Any], check_link: CheckLink, make_cell: Callable[[str], Question]) -> Question:
+def read_question(body: Mapping[str, Any], check_link: CheckLink, makers: Mapping[str, MakeQuestion]) -> Question:
     """Read a question from a request's body. Raises RefusedRequest.
 
     Args:
-        body: {"cell"}, or {"text", "answers"} with optional "right", "why" and "link".
+        body: {"text", "answers"} with optional "right", "why" and "link", or a name of `makers` with a key.
         check_link: for the link.
-        make_cell: returns the question of a cell of Table 1 by its key.
+        makers: functions that return the question of a key, by name: of a cell of Table 1, of a step of a lesson.
     """
-    if "cell" in body:
-        return make_cell(_read_text(body, "cell", MAX_ANSWER_LENGTH))
+    for name, make in makers.items():
+        if name in body:
+            return make(_read_text(body, name, MAX_ANSWER_LENGTH))
     answers = body.get("answers")
     if not isinstance(answers, list) or not MIN_ANSWERS <= len(answers) <= MAX_ANSWERS:
         raise RefusedRequest(400, f"answers is a list of {MIN_ANSWERS} to {MAX_ANSWERS} texts.")

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.core.errors import InvalidInput
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, get_scheme
+from normviz.core.registry import NAMED_SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.table1.cases import describe_case_twin, explain_case_answer, format_case_title
 from normviz.topics.table1.grid import classify_case_answer
@@ -24,7 +24,7 @@ def make_cell_question(key: str) -> Question:
         RefusedRequest: there is no such cell, or nothing can be said of it.
     """
     scheme_key, _, change_key = key.partition(".")
-    if scheme_key not in SCHEMES or scheme_key == CUSTOM_SCHEME.key or change_key not in TRANSFORMATIONS:
+    if scheme_key not in NAMED_SCHEMES or change_key not in TRANSFORMATIONS:
         raise RefusedRequest(400, "cell is a scheme and a change of Table 1, such as batch.dataset-rescaling.")
     values = vars(Page())
     setting, scheme = build_table_setting(values), get_scheme(scheme_key, values["groups"], values["radius"])

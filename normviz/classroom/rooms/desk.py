@@ -1,8 +1,9 @@
 """Data of the lecturer's page."""
 
 from normviz.charts.palette import THEMES
+from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.classroom.rooms.state import CASE_TITLES
-from normviz.classroom.rooms.words import DESK_WORDS
+from normviz.classroom.words import DESK_WORDS
 from normviz.core.registry import get_scheme
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.results import TableResults
@@ -12,13 +13,20 @@ from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
 
-def build_desk_data(cell: str) -> dict:
+def build_desk_data(cell: str, step: str) -> dict:
     """Build the data of the lecturer's page for `web.components.desk.show_desk`.
 
-    `cell`: key of the cell of Table 1 that is chosen at first.
+    `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
     """
     pages = {"/" if story is PAGE_TEXTS[0] else f"/{story.page}": story.title for story in PAGE_TEXTS}
-    return {"base": prefix_base_path(""), "words": DESK_WORDS, "pages": pages, "grid": _build_covered_grid(cell)}
+    return {
+        "base": prefix_base_path(""),
+        "words": DESK_WORDS,
+        "pages": pages,
+        "grid": _build_covered_grid(cell),
+        "lessons": list_lesson_steps(),
+        "step": step,
+    }
 
 
 def _build_covered_grid(cell: str) -> dict:

@@ -7,7 +7,7 @@ from html import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from normviz.classroom.rooms.words import JOIN_WORDS
+from normviz.classroom.words import JOIN_WORDS
 from normviz.web.modules import read_styles
 from normviz.web.script_routes import format_preload_links, get_module_url, prefix_base_path
 
@@ -53,8 +53,8 @@ TEMPLATE = """<!doctype html>
 <input id="link" inputmode="url" autocomplete="off" maxlength="2000">
 <button>{send}</button>
 </form>
-<p id="sent" role="status"></p>
 </details>
+<p id="sent" role="status"></p>
 <p class="quiet">{privacy}</p>
 </main>
 <script type="application/json" id="page-data">{data}</script>

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import TypeVar
 
 from normviz.classroom.rooms.answer_writer import AnswerWriter
 from normviz.classroom.rooms.class_watch import ClassWatch
 from normviz.classroom.rooms.codes import normalize_code
-from normviz.classroom.rooms.limits import MAX_OPENED, MAX_WRONG, OPENED_SECONDS, WRONG_SECONDS
+from normviz.classroom.rooms.database import DATABASE_ERRORS
+from normviz.classroom.rooms.limits import MAX_OPENED, MAX_WRONG, OPENED_SECONDS, SWEEP_SECONDS, WRONG_SECONDS
 from normviz.classroom.rooms.rate_limit import CodeGuard, RateLimit
 from normviz.classroom.rooms.records import RefusedRequest
 from normviz.classroom.rooms.store import UNKNOWN_CODE, ClassStore
@@ -63,6 +65,13 @@ class Rooms:
         self._opened.count_event(address)
         self._guard.remember_use(address, code)
         return code, secret
+
+    async def delete_old_classes(self) -> None:
+        """Delete old classes now and every hour, until the task is cancelled."""
+        while True:
+            with suppress(*DATABASE_ERRORS):  # the next request to a class reports it
+                await self.run(lambda store: store.delete_old_classes())
+            await asyncio.sleep(SWEEP_SECONDS)
 
     def admit(self, address: str, text: str) -> str:
         """Return the code that an address typed, in plain form. Raises RefusedRequest if it tried too many."""

@@ -1,8 +1,11 @@
 """The routes of classes, in JSON, and of the page that students open."""
 
+import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -82,8 +85,10 @@ async def post_question(asked: ClassRequest) -> Body:
     """Ask a question."""
     # Imported late: Table 1 has caches of Streamlit, whose runtime does not exist when the routes are created.
     from normviz.classroom.rooms.cell_question import make_cell_question
+    from normviz.classroom.rooms.lesson_question import make_lesson_question
 
-    question = read_question(asked.body, asked.check_link, make_cell_question)
+    makers = {"cell": make_cell_question, "lesson": make_lesson_question}
+    question = read_question(asked.body, asked.check_link, makers)
     number = await asked.change(lambda store: store.ask_question(asked.code, asked.secret, question))
     return {"number": number}
 
@@ -137,19 +142,32 @@ ACTIONS: Mapping[str, Answering] = {
 """Functions that answer what is posted to a class, by the last part of the address."""
 
 
+@cache
+def get_rooms() -> Rooms:
+    """Return the classes in the database that the environment names; exit with a line on stderr if it names none."""
+    try:
+        url = read_database_url(os.environ)
+    except InvalidInput as error:
+        sys.exit(f"normviz: {error}")
+    return Rooms(lambda: ClassStore(Database(url)))
+
+
+@asynccontextmanager
+async def delete_old_classes() -> AsyncIterator[None]:
+    """Delete old classes from time to time, as long as the block runs."""
+    task = asyncio.create_task(get_rooms().delete_old_classes())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
     """Create the routes of classes, below the base path of the app.
 
-    `rooms`: by default those in the database of the environment; the process exits with a line on stderr if the
-    environment names no database.
+    `rooms`: by default those in the database of the environment.
     """
-    if rooms is None:
-        try:
-            url = read_database_url(os.environ)
-        except InvalidInput as error:
-            sys.exit(f"normviz: {error}")
-        rooms = Rooms(lambda: ClassStore(Database(url)))
-    served = rooms
+    served = rooms or get_rooms()
 
     async def open_class(request: Request) -> Response:
         async def answer() -> Body:

@@ -1,7 +1,8 @@
-"""The state of the lecturer's page: the case of Table 1 in its link."""
+"""The state of the lecturer's page: the case of Table 1 and the step of a lesson in its link."""
 
 from dataclasses import dataclass
 
+from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.core.registry import get_scheme
 from normviz.core.settings import choice
 from normviz.core.transformations import TRANSFORMATIONS
@@ -18,11 +19,15 @@ CASE_TITLES = {
 }
 """Titles of the cases of Table 1 to choose from, by the key of their cell."""
 
+STEP_QUESTIONS = {step["key"]: step["question"] for lesson in list_lesson_steps() for step in lesson["steps"]}
+"""Questions of the lessons, by the key of their step."""
+
 
 @dataclass(frozen=True)
 class Page:
     """Values of the page's link."""
 
+    step: str = choice("", {"": "–", **STEP_QUESTIONS}, label="Step of a lesson")
     cell: str = choice(table1.Page().cell, CASE_TITLES, label="Case of Table 1")
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array, get_device
-from normviz.core.fields import Field, Shape
+from normviz.core.arrays import Array
+from normviz.core.fields import Field
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.reductions import (
     average_windows,
@@ -25,6 +25,7 @@ from normviz.core.reductions import (
     invert,
     reduce_boxes,
     reshape_along_axis,
+    sum_over_both_fields,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class GeneralKind(Kind):
         through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
         if summation is not None:
             both = v / count_elements(summation, shape, v)
-            through = unit - _sum_over_both_fields(both, summation, suppression, shape) * inverse
+            through = unit - sum_over_both_fields(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
@@ -88,19 +89,6 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
         largest = xp.squeeze(most, axis=axis)
     largest = broadcast_statistic(largest, g.shape)
     return g * inverse - (result.v * largest) * (broadcast_statistic(total, g.shape) * largest), deps
-
-
-def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:
-    """Sum, for every element, over the elements that are in both of its fields."""
-    xp = array_namespace(x)
-    for axis, ours, theirs in zip(range(-4, 0), first.compute_bounds(shape), second.compute_bounds(shape), strict=True):
-        lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
-        if np.all(hi - lo == 1):
-            continue
-        sums = xp.cumulative_sum(x, axis=axis % x.ndim, include_initial=True)
-        lo, hi = (xp.asarray(index, device=get_device(x)) for index in (lo, hi))
-        x = xp.take(sums, hi, axis=axis % x.ndim) - xp.take(sums, lo, axis=axis % x.ndim)
-    return x
 
 
 GENERAL = GeneralKind()

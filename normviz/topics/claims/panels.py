@@ -32,9 +32,7 @@ from normviz.ui.saving import draw_download_button
 
 def show(view: View) -> None:
     """Show the whole page; nothing is measured before a visitor presses a button."""
-    st.markdown(
-        f"**{len(CLAIMS)} claims, tested:** {format_verdict_counts([claim.expected for claim in CLAIMS.values()])}"
-    )
+    st.markdown(f"**{len(CLAIMS)} claims:** {format_verdict_counts([claim.expected for claim in CLAIMS.values()])}")
     passing = select_claims(view)
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
         if not passing:

@@ -123,5 +123,4 @@ def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAUL
 
 
 def _lower_first_letter(text: str) -> str:
-    """Return a text with a small first letter."""
     return text[:1].lower() + text[1:]

@@ -107,7 +107,7 @@ def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> st
     for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
-        verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
+        verdict = f'<b class="{sort}">{words}</b>' if is_after else ""
         image = _write_image_html(pair.after if is_after else pair.before, pair.before)
         cells.append(f'<td style="order:{place}" title="{name}">{image}{verdict}</td>')
     return "".join(cells)

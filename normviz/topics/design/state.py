@@ -101,18 +101,18 @@ FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", 
 """Names of values in links to former panels of the page."""
 
 
-def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def translate_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Convert a link to a former panel to today's page and link.
 
     The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
     another picture are on the page on why.
 
     Example:
-        >>> replace_former_link({"show": "map", "set": "case-rescaling", "layer": "conv"})[1]["case-rescaling"]
+        >>> translate_former_link({"show": "map", "set": "case-rescaling", "layer": "conv"})[1]["case-rescaling"]
         'need'
-        >>> replace_former_link({"show": "pointwise", "function": "dynamic-erf", "alpha": "2"})
+        >>> translate_former_link({"show": "pointwise", "function": "dynamic-erf", "alpha": "2"})
         ('tensor_lab', {'scheme': 'dynamic-erf', 'tab': 'response', 'alpha': '2'})
-        >>> replace_former_link({"show": "conditional", "source": "sums"})
+        >>> translate_former_link({"show": "conditional", "source": "sums"})
         ('why', {'show': 'style'})
     """
     show = former.get("show")

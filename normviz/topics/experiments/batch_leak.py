@@ -89,13 +89,11 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         schemes, count = [SCHEMES["batch"]] * len(NETWORK_NAMES), len(self.rates) * len(self.networks)
         tested = self.test_batch_count * (MEASUREMENT_COUNT + 4) // 3  # a forward pass takes a third of a step
         return estimate_dense_seconds(schemes, count, LAYER_WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step; test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.grouped_batches import measure_group_errors
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
@@ -187,7 +185,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
-    """Draw the errors of all networks in all tests."""
     places = np.arange(len(TEST_NAMES))
     curves = []
     for k, each in enumerate(outcomes):

@@ -40,7 +40,7 @@ from normviz.topics.experiments.reports import (
 )
 from normviz.topics.experiments.training_history import to_percent
 
-BATCH_SIZES = (2, 4, 8, 16, 32, 128)
+BATCH_SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Batch sizes that are compared."""
 
 SHOWN_SIZES = (128, 2)
@@ -83,7 +83,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=2):
+class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=3):
     """Job that measures how far μ and σ of mini-batches are from those of all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
@@ -94,7 +94,6 @@ class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=2)
 
     @property
     def seconds(self) -> float:
-        """Expected seconds."""
         return 0.1 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -203,18 +202,25 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, look, to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
+    pair = _choose_compared_schemes(setting, ended_outcomes)
+    signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
+    names = [f"{size}{' ≠' if signs.get(size) else ''}" for size in BATCH_SIZES]
     panels = [
-        CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
+        CurvePanel(
+            "Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES, names=names
+        ),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
     budget, other = (
-        (f"for {setting.steps} steps", "Smaller batches see fewer digits")
+        (f"for {setting.steps} steps", "smaller batches see fewer digits")
         if setting.equal == "steps"
-        else ("on the same number of digits", "Larger batches take fewer steps")
+        else ("on the same number of digits", "larger batches take fewer steps")
     )
-    caption = f"Compare schemes at one batch size: all train {budget}. {other}, which raises all errors."
+    caption = f"All train {budget}, so {other}."
+    if pair and any(signs.values()):
+        caption = f"**≠**: {join_words([setting.names[k] for k in pair], 'and')} clearly differ. {caption}"
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -294,13 +300,19 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
+def _compare_at_sizes(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, MeanDifference]:
+    """Return the mean difference of the test errors of two schemes at each batch size."""
+    first, second = pair
+    return {
+        size: compare_seed_by_seed(each[first].final_errors, each[second].final_errors)
+        for size, each in ended_outcomes.items()
+    }
+
+
 def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
     """Return for each batch size 1 if the first scheme has clearly more test errors, −1 if clearly fewer, else 0."""
-    first, second = pair
-    found = [
-        compare_seed_by_seed(each[first].final_errors, each[second].final_errors) for each in ended_outcomes.values()
-    ]
-    return dict(zip(ended_outcomes, find_clear_signs(found), strict=True))
+    found = _compare_at_sizes(ended_outcomes, pair)
+    return dict(zip(found, find_clear_signs([*found.values()]), strict=True))
 
 
 def _format_sizes(sizes: Sequence[int]) -> str:
@@ -337,7 +349,11 @@ def _explain_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, 
     levels = [" and ".join(_format_test_error(ended_outcomes[size][k]) for k in pair) for size in ends]
     where = ", ".join(f"{both} at {size}" for size, both in zip(ends, levels, strict=True))
     levels_found = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
-    rest = {len(signs): "", 0: "No clear difference at any size. "}.get(len(clear), "No clear difference elsewhere. ")
+    rest = "" if clear else "No clear difference at any size. "
+    if clear and len(clear) < len(signs):
+        unclear = {size: each for size, each in _compare_at_sizes(ended_outcomes, pair).items() if not signs[size]}
+        size = min(unclear, key=lambda size: unclear[size].p_value)
+        rest = f"Elsewhere the difference may be chance (at {size}: {unclear[size].text(100)} points). "
     return f"{levels_found}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
 
 

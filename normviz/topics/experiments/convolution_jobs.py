@@ -43,14 +43,12 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         batch, height, width, channels = self.shapes[0]
         digits = self.length * batch + (MEASUREMENT_COUNT + 1) * (HELD_OUT_DIGITS + STATISTICS_DIGITS) / 2
         count = len(self.rates) * len(self.networks)
         return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train import learning
         from normviz.train.conv import Conv, split_pictures
         from normviz.train.dense import trim_to_batches

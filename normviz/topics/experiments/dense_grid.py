@@ -39,12 +39,10 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(self.rates) * len(self.networks)
         return estimate_dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, MEASUREMENT_COUNT)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
 

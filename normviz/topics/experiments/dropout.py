@@ -85,14 +85,12 @@ class Part(SchemeJob, kind="experiments/dropout", version=4):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(LEARNING_RATES) * len(self.networks)
         return estimate_dense_seconds(
             [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, MEASUREMENT_COUNT
         )
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.dense import Dense
         from normviz.train.dropout import Dropout
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device

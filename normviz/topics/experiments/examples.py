@@ -126,7 +126,6 @@ def _shorten_job_digest(part: Part) -> str:
 
 
 def _collect_report_texts(report: Report) -> tuple[Any, ...]:
-    """Return all texts of a report."""
     figures = [(shown.key, shown.alt, shown.caption) for shown in report.figures]
     return report.headline, report.verdict, dict(report.verdicts), figures
 

@@ -50,11 +50,10 @@ class Experiment(ExperimentText):
     @classmethod
     def of(
         cls, key: str, setting: type[Any], parts: Callable[[Any], Sequence[Part]],
-        report: Callable[[Any, Results], Report], about: Callable[[Any], str], **texts: str,
+        report: Callable[[Any, Results], Report], about: Callable[[Any], str],
     ) -> Self:  # fmt: skip
-        """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`; `texts` replaces some of them."""
-        given = {**vars(EXPERIMENT_TEXTS[key]), **texts}
-        return cls(**given, setting=setting, parts=parts, report=report, about=about)
+        """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`."""
+        return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, parts=parts, report=report, about=about)
 
     def seconds(self, setting: Any) -> float:
         """Return the expected seconds of all jobs on one core of the reference machine."""

@@ -64,7 +64,6 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(self.networks) * len(LEARNED_PARAMETERS) * len(LEARNING_RATES)
         looks = 1350 * MEASUREMENT_COUNT / 3 + 450 * len(self.momenta) / 3
         before = BEFORE * BEFORE_BATCH / (len(LEARNED_PARAMETERS) * len(LEARNING_RATES))
@@ -72,7 +71,6 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
         return 2e-3 * BEFORE + 3e-3 * self.length + 2.5e-6 * count * trained
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.batch_norm import BatchNorm
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, to_numpy
         from normviz.train.tuning import TunedNetworks, make_tasks, measure_mean_drift, measure_parameter_changes

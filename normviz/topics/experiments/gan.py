@@ -154,7 +154,6 @@ def _format_covered_modes(outcomes: Outcomes) -> str:
 
 
 def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
-    """Group the outcomes by the number of discriminator steps."""
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 

@@ -59,7 +59,6 @@ class Part(SchemeJob, kind="experiments/gan", version=3):
         return self.length * (self.ahead + 1) * each
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step of the generator."""
         from normviz.train.gan import GanPlan, GanTraining, GaussianMixture, draw_latent
         from normviz.train.learning import open_float32_device, to_numpy
 

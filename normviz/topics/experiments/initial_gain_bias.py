@@ -86,12 +86,10 @@ class Part(SchemeJob, kind="experiments/start", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
         return estimate_dense_seconds([self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, 1)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step; test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 

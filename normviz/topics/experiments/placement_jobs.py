@@ -56,12 +56,10 @@ class PlacementTraining(SchemeJob, kind="experiments/placement/training", versio
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of the steps and of the measured errors."""
         count = len(WARMUP_KINDS) * len(LEARNING_RATES) * len(self.networks)
         return self.layers * count * (self.length * (2.5e-5 + 1e-5 * self.batch) + MEASUREMENT_COUNT * 6e-3)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.learning import Trainer, compute_error_rate, cross_entropy, shuffle_mini_batches
         from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 
@@ -100,7 +98,6 @@ class DepthGradients(NetworksJob, kind="experiments/placement/depth", version=1)
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a few forward and backward passes at every depth."""
         return 0.05 + 0.35 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -136,7 +133,6 @@ class ResidualChain(NetworksJob, kind="experiments/placement/chain", version=2):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a forward pass."""
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
     def steps(self) -> Iterator[JobStep[Arrays]]:

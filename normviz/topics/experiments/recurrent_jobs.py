@@ -66,14 +66,12 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of the steps, forward and back, and of the tests."""
         count = len(LEARNING_RATES) * len(self.networks)
         steps = DIGIT_PIXELS // self.inputs + self.wait
         tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_steps(self.wait))
         return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, then test on every length; yield the result so far after every step and length."""
         from normviz.train import learning
         from normviz.train.dense import split_digits
         from normviz.train.recurrent import (
@@ -138,7 +136,6 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a forward and a backward pass at each point."""
         count = len(self.rows) * len(self.networks)
         return len(self.points) * STEPS_BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
@@ -181,12 +178,10 @@ class LayoutTraining(NetworksJob, kind="experiments/recurrent/layouts", version=
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of the steps, forward and back, and of the tests."""
         count = len(LAYOUT_SCHEMES) * len(LEARNING_RATES) * len(self.networks)
         return self.length * DIGIT_PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train import learning
         from normviz.train.dense import split_digits
         from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences

@@ -151,7 +151,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    """Draw the test error by scheme and variant."""
     places = np.arange(len(levels))
     curves = []
     for look, name in enumerate(VARIANTS):

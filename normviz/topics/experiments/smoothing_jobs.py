@@ -44,13 +44,11 @@ class Part(NetworksJob, kind="experiments/smoothing", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         count = len(L1_FACTORS) * len(LEARNING_RATES) * len(self.networks)
         step = self.depth * (8e-4 + 4e-5 * count)
         return self.length * step + MEASUREMENT_COUNT * self.depth * count * (2e-5 + 3e-7 * self.digits)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train, and yield the result so far after every step."""
         from normviz.train.dense import split_digits
         from normviz.train.learned_eps import LearnedEpsDense
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches

@@ -324,8 +324,4 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
 
 EXPERIMENT = Experiment.of("speed", Setting, parts, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
-    "timed on this machine; no network is trained.",
-    rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
-    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes meet the "
-    "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at "
-    "5%.")  # fmt: skip
+    "timed on this machine; no network is trained.")  # fmt: skip

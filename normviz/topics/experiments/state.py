@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import streamlit as st
-
 from normviz.core.fields import Shape
 from normviz.core.settings import build_settings, choice
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS
@@ -32,20 +30,12 @@ def make_name_prefix(key: str) -> str:
     return key.replace("-", "_") + "_"
 
 
-def follow_aliases() -> None:
-    """Rewrite the page's link if it names a former experiment."""
-    link = st.query_params.to_dict()
-    renamed = translate_former_link(link)
-    if renamed != link:
-        st.query_params.from_dict(renamed)
-
-
-def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Return a link with the current names of former experiments and of their settings.
+def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page, and a link with the current names of former experiments and of their settings.
 
     Example:
         >>> translate_former_link({"show": "sparsity", "sparsity_first": "0.3"})
-        {'show': 'smoothing', 'smoothing_eps': '0.3'}
+        ('experiments', {'show': 'smoothing', 'smoothing_eps': '0.3'})
     """
     names = {
         make_name_prefix(old) + name: make_name_prefix(alias.key) + new
@@ -53,9 +43,9 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
         for name, new in alias.settings.items()
     }
     keys = {old: alias.key for old, alias in ALIASES.items()}
-    return {
+    return PAGE, {
         names.get(name, name): keys.get(value, value) if name == "show" else value for name, value in link.items()
-    }  # fmt: skip
+    }
 
 
 def get_shown_experiment(view: View) -> Experiment:

@@ -77,7 +77,6 @@ class Part(SchemeJob, kind="experiments/weight-decay", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all steps on the reference machine."""
         return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, real
 from normviz.data.digits import load_digits
-from normviz.topics.geometry.norms import normalize_sums
 
 UNITS, INPUTS, EXAMPLES = 4, 2, 48
 PARAMETERS_PER_UNIT = INPUTS + 2
@@ -288,3 +288,27 @@ def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
     f = get_fisher_block(compute_fisher_information(scheme, model), "γ")
     error = float(compute_output_variance(model.outputs, z).mean())
     return GainFactors(error, float(np.mean((z / model.gain) ** 2)), float(f.trace() / UNITS))
+
+
+class NormalizedSums(NamedTuple):
+    """Normalized sums x̂ and 1/σ at ε = 0; a field of equal numbers gives 0. Without division, 1/σ is 1."""
+
+    xhat: np.ndarray
+    inverse: np.ndarray
+
+
+def find_averaged_axes(scheme: str) -> tuple[int, ...]:
+    """Return the averaged axes of an array (…, N, C); () if the scheme does not divide."""
+    field = SCHEMES[scheme].suppression
+    return () if field is None else tuple(axis for axis, at in ((-2, 0), (-1, 3)) if field.rules[at].kind == "full")
+
+
+def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
+    """Compute x̂ = v / √E[v²] of sums a (…, N, C); v = a - E[a], or a if the scheme does not centre."""
+    axes = find_averaged_axes(scheme)
+    if not axes:
+        return NormalizedSums(a, np.ones(1))
+    v = a - a.mean(axes, keepdims=True) if SCHEMES[scheme].summation is not None else a
+    root = np.sqrt(np.square(v).mean(axes, keepdims=True))
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    return NormalizedSums(v * inverse, inverse)

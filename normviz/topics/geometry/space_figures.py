@@ -128,13 +128,11 @@ def _draw_vector(
 
 
 def _draw_line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, dash: str = "solid") -> None:
-    """Draw a thin line."""
     x, y, z = np.stack([start, end]).T
     figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
 
 
 def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
-    """Write a text at a point."""
     x, y, z = ([each] for each in position)
     font = {"color": colour, "size": 14}
     figure.add(

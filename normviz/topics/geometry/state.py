@@ -13,15 +13,8 @@ from normviz.ui.link import View, create_params
 PAGE = "geometry"
 PREFIX = PAGE + " "
 
-SHOWN = {
-    "vectors": "Layer norm in 3-D",
-    "rate": "Effective learning rate",
-    "fisher": "Fisher information",
-}
+SHOWN = {"vectors": "Layer norm in 3-D", "rate": "Effective learning rate", "fisher": "Fisher information"}
 """The panels; only the open one is computed."""
-
-FORMER_PANEL = "recurrent"
-"""Key of a former panel, now the experiment on recurrent networks."""
 
 SCHEME_LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 """Number of the colour, dash and marker of each scheme in every chart."""
@@ -58,25 +51,27 @@ FORMER_VALUES = ("gradient", "beside", "trained", "directions", "times", "reach"
 """Values of former links that are dropped."""
 
 
-def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link of today for a link of an earlier version; a link of today stays as it is.
 
     The page opened on the Fisher information, which no link named. It had a switch for the gradient of the picture,
     and a panel with slices through the loss. The nearest panel is the one on the length of the weights.
 
     Example:
         >>> translate_former_link({"scheme": "layer"}), translate_former_link({"gradient": "1"})
-        ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
+        (('geometry', {'show': 'fisher', 'scheme': 'layer'}), ('geometry', {'stage': 'step'}))
     """
+    if link.get("show") == "recurrent":
+        return "experiments", {"show": "recurrent"}
     found = {name: value for name, value in link.items() if name not in FORMER_VALUES}
     if found.get("stage") == "example":  # the first stage showed x alone
         found["stage"] = "centre"
     of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
     if "show" not in link and (of_fisher | {"draws"}) & link.keys():
-        return {"show": "fisher", **found}
+        return PAGE, {"show": "fisher", **found}
     if link.get("show") == "slices":
-        return found | {"show": "rate"}
-    return found | ({"stage": "step"} if link.get("gradient") == "1" else {})
+        return PAGE, found | {"show": "rate"}
+    return PAGE, found | ({"stage": "step"} if link.get("gradient") == "1" else {})
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

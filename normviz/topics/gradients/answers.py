@@ -178,7 +178,6 @@ class AnswerJudge:
         return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWER_NAMES, *problems].index)}
 
     def _judge_array(self, name: str, array: np.ndarray) -> AnswerVerdict:
-        """Judge one array of an answer."""
         case = self.case
         wanted, allowed = (
             case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])

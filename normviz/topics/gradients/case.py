@@ -138,7 +138,7 @@ class HomeworkCase:
         task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
         beside = np.ones((1, 1, 1, 1))
         longest = 1
-        r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
+        r = np.full_like(xhat, max(scheme.alpha, 1.0))
         if scheme.suppression is not None:
             slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
             matrices = scheme.count_matrices(xhat.shape)

@@ -18,16 +18,8 @@ from normviz.ui.tensor import SIZE_NAMES
 PAGE = "gradients"
 PREFIX = PAGE + " "
 
-SHOWN = {
-    "graph": "Step by step",
-    "formula": "Formula",
-    "jacobian": "Jacobian matrix",
-    "answer": "Check your own",
-}
+SHOWN = {"graph": "Step by step", "formula": "Formula", "jacobian": "Jacobian matrix", "answer": "Check your own"}
 """The panels, by their keys in the link; only the open one is computed."""
-
-FORMER_PANEL = "scale"
-"""Key of a former panel; `ui.redirects` sends its links to Table 1."""
 
 TENSOR_PANELS = ("formula", "jacobian")
 """The panels that show the small tensor and the scheme."""
@@ -155,23 +147,30 @@ FORMER_FORWARD_STEPS = 8
 """The former step at which the first gradient returned; all steps before it went forward."""
 
 
-def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Convert a link of an earlier version of the page to one of today.
+def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link of today for a link of an earlier version.
 
-    The page opened on Formula, which no link named. Step by step had 15 steps, 8 of them forward.
+    The page opened on Formula, which no link named. Step by step had 15 steps, 8 forward. "Scale of W" is now a cell
+    of Table 1: all weights times a factor, for the same scheme.
 
     Example:
         >>> translate_former_link({"scheme": "rms"}), translate_former_link({"show": "graph", "step": "12"})
-        ({'show': 'formula', 'scheme': 'rms'}, {'show': 'graph', 'back': '4'})
+        (('gradients', {'show': 'formula', 'scheme': 'rms'}), ('gradients', {'show': 'graph', 'back': '4'}))
+        >>> translate_former_link({"show": "scale", "scheme": "layer", "a": "10"})
+        ('invariance', {'schemes': 'layer', 'cell': 'layer.weight-matrix-rescaling', 'delta': '10'})
     """
+    if link.get("show") == "scale":
+        scheme = link.get("scheme", "batch")
+        target = {"schemes": scheme, "cell": f"{scheme}.weight-matrix-rescaling", "delta": link.get("a", "3")}
+        return "invariance", target | {name: link[name] for name in ("eps", "groups", "radius") if name in link}
     of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}
     if "show" not in link and of_formula & link.keys():
-        return {"show": "formula", **link}
+        return PAGE, {"show": "formula", **link}
     if link.get("show", "graph") != "graph":
-        return dict(link)
+        return PAGE, dict(link)
     kept = {name: value for name, value in link.items() if name not in FORMER_VALUES}
     step = link.get("step", "")
-    return kept | ({"back": str(max(int(step) - FORMER_FORWARD_STEPS, 0))} if step.isdecimal() else {})
+    return PAGE, kept | ({"back": str(max(int(step) - FORMER_FORWARD_STEPS, 0))} if step.isdecimal() else {})
 
 
 def get_page_scheme(view: View) -> Scheme:

@@ -14,6 +14,7 @@ from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
 from normviz.describe.aims import name_field
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.mathml import convert_to_mathml
 from normviz.ui.link import View
 
@@ -76,12 +77,8 @@ def _write_parameter_note(scheme: Scheme) -> str:
 
 def _describe_sharing(bound: wording.BoundScheme) -> str:
     scheme, shape = bound.scheme, bound.shape
-    if scheme.function is not None:
-        return (
-            f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
-        )
     if scheme.field is None:
-        return "<b>Nothing is shared:</b> every element stays as it is."
+        return f"<b>Nothing is shared:</b> every element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}."
     (first, *others) = bound.statistics
     noun = name_field(first.field, scheme.axes, shape)
     if others or not noun or wording.find_windowed_axes(first.field, shape):

@@ -82,10 +82,7 @@ def show_element_panel(
 def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
     """Show the statistics as a table with a row each, and as a heat map."""
     if not scheme.fields:
-        each = (
-            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.function else ""
-        )
-        st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
+        st.write(f"No statistics: each element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}.")
         return
     table = build_statistics_table(x, scheme, result)
     kinds: dict[str, StatisticsMap] = {}

@@ -22,7 +22,8 @@ import torch
 from my_project import MyNet
 
 def make():
-    return MyNet(), torch.randn(8, 3, 64, 64)"""
+    batch = torch.randn(8, 3, 64, 64)
+    return MyNet(), batch"""
 """A function for `normviz record`."""
 
 RECORD_COMMANDS = """pip install 'normviz[train]'

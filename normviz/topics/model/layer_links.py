@@ -53,7 +53,7 @@ def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
 
 def _has_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
     """Return True if a scheme's fields act as these on a shape."""
-    if scheme.acts_on != "activation" or not scheme.fits(shape):
+    if not scheme.is_activation_scheme or not scheme.fits(shape):
         return False
     pairs = zip((scheme.summation, scheme.suppression), fields, strict=True)
     return all(
@@ -94,7 +94,7 @@ def make_table_link(layer: ReportedLayer) -> str | None:
     if scheme is None:
         return None
     link = {"schemes": f"none,{scheme.key}", "cell": f"{scheme.key}.dataset-rescaling"}
-    return format_address("invariance", link | (make_custom_link(scheme) if scheme.is_custom else {}))
+    return format_address("invariance", link | make_custom_link(scheme))
 
 
 def make_running_link(layer: ReportedLayer) -> str | None:

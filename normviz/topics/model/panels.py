@@ -5,6 +5,8 @@ import streamlit as st
 
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.wording import format_shape
+from normviz.topics.model.channels import compute_channel_gaps, summarize_gaps
+from normviz.topics.model.figures import draw_channel_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
     find_single_value,
@@ -15,10 +17,12 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
+from normviz.topics.model.scale_effect import describe_scale_effect, measure_scale_effect
 from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES, get_model
 from normviz.topics.model.wording import (
     COLUMN_HELP,
     describe_layer,
+    describe_output,
     explain_table,
     group_findings,
     list_cancelled,
@@ -28,14 +32,20 @@ from normviz.topics.model.wording import (
 )
 from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import offer_tensor
+from normviz.web.components.plot import show_figure
 
 VISIBLE_FINDINGS = 3
 """Findings above the table; others are folded."""
 
 MAX_NAMED_LAYERS = 4
 """Layers that a finding names."""
+
+CHANNELS_CAPTION = (
+    "Each dot is a channel: its mean and standard deviation in this batch, beside the running averages of inference. "
+    "They agree where the dashed lines cross."
+)
+"""Caption of the figure of channels."""
 
 TABLE_KEY = PREFIX + "table"
 
@@ -53,12 +63,12 @@ def show(view: View, theme: str) -> None:
     show_layers(model, view)
     layer = model.find_layer(view["layer"])
     if layer is not None:
-        show_layer(layer, view)
+        show_layer(layer, view, theme)
 
 
 def show_findings(model: ReportedModel) -> None:
     """Show a summary and the findings, those of the same text together, the first ones unfolded."""
-    st.markdown(f"**{escape_markdown(summarize_model(model))}**")
+    st.markdown(f"**{escape_markdown(summarize_model(model))}** {describe_output(model)}")
     groups = group_findings(model.findings)
     for finding, layers in groups[:VISIBLE_FINDINGS]:
         st.markdown(format_finding(finding, layers))
@@ -83,15 +93,13 @@ def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
 
 def show_layers(model: ReportedModel, view: View) -> None:
     """Show the table of layers; a row that is chosen opens its layer."""
-    columns, chosen = tabulate_layers(model), model.list_names().index(view["layer"])
+    chosen = model.list_names().index(view["layer"])
     st.session_state[TABLE_KEY] = {"selection": {"rows": [chosen], "columns": [], "cells": []}}
     st.dataframe(
-        columns, hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
+        tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
         column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(explain_table(model))
-        draw_download_button(lambda: columns, "layers")
+    st.caption(explain_table(model))
 
 
 def _take_row() -> None:
@@ -102,12 +110,32 @@ def _take_row() -> None:
         state[PREFIX + "layer"] = model.layers[rows[0]].name
 
 
-def show_layer(layer: ReportedLayer, view: View) -> None:
-    """Show one layer: what it computes, what it cancels, and the pages that show it."""
+def show_layer(layer: ReportedLayer, view: View, theme: str) -> None:
+    """Show one layer: what it computes, what it cancels, the pages that show it, and its running averages."""
+    statistics = layer.recorded.statistics if layer.recorded else None
+    gaps = None if statistics is None else compute_channel_gaps(statistics, layer.eps or 0.0)
+    if gaps is None or not gaps.number.size:
+        _show_layer_words(layer, view)
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _show_layer_words(layer, view)
+    with right:
+        summary = summarize_gaps(gaps)
+        st.markdown(f"#### {summary}")
+        show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "16rem")
+        st.caption(CHANNELS_CAPTION)
+
+
+def _show_layer_words(layer: ReportedLayer, view: View) -> None:
+    """Show what a layer computes and cancels, in words, and links to the pages that show it."""
     st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}\n{describe_layer(layer)}")
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
         st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
+    effect = measure_scale_effect(layer)
+    if remarks := [*([] if effect is None else [describe_scale_effect(effect)]), *layer.remarks]:
+        st.markdown(" ".join(remarks))
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]

@@ -13,6 +13,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.bounds import MAX_LAYERS
 from normviz.data.recordings import ModelFile, RecordedLayer
 from normviz.describe.markdown import replace_unseen
+from normviz.describe.remarks import REMARK_KEYS, list_remarks
 
 MAX_TEXT = 400
 """Most characters of a text in a report."""
@@ -50,6 +51,7 @@ class ReportedLayer:
             standard deviation; None if not measured.
         alpha: α of a function of each element; None for other forms.
         table1: whether it is invariant to the changes of Table 1, by their keys.
+        remarks: what the numbers of the batch show.
         recorded: the activations that enter it, subsampled; None if there are none.
         recorded_fields: the fields on those.
     """
@@ -70,6 +72,7 @@ class ReportedLayer:
     gap: float | None
     alpha: float | None
     table1: Mapping[str, bool]
+    remarks: tuple[str, ...]
     recorded: RecordedLayer | None = None
     recorded_fields: ArrayFields = (None, None)
 
@@ -97,11 +100,18 @@ class ReportedFinding:
 
 @dataclass(frozen=True)
 class ReportedModel:
-    """Report on a model: its layers in their order, its findings, and notes on what was not measured."""
+    """Report on a model: its layers in their order, its findings, and notes on what was not measured.
+
+    Attributes:
+        influence, gap: the changes of the model's output by other examples in training, and from training to inference,
+            in units of its standard deviation; None if not measured.
+    """
 
     layers: tuple[ReportedLayer, ...]
     findings: tuple[ReportedFinding, ...]
     notes: tuple[str, ...]
+    influence: float | None = None
+    gap: float | None = None
 
     def list_names(self) -> list[str]:
         """Return the names of the layers, in their order."""
@@ -134,7 +144,9 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
         for k, each in enumerate(report.take_list("findings", MAX_FINDINGS), 1)
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
-    return ReportedModel(tuple(layers), tuple(findings), tuple(notes))
+    whole = _ReportPart(report.values.get("model", {}), "'model' of the report")
+    influence, gap = whole.take_number("influence_training"), whole.take_number("train_eval_gap")
+    return ReportedModel(tuple(layers), tuple(findings), tuple(notes), influence, gap)
 
 
 class _ReportPart:
@@ -176,6 +188,10 @@ class _ReportPart:
             raise self.refuse(key, "a number or null")
         return float(found)
 
+    def take_numbers(self, keys: Sequence[str]) -> dict[str, float]:
+        """Return the numbers of some keys, 0 for those that are missing."""
+        return {key: self.take_number(key) or 0.0 for key in keys}
+
     def take_parts(self, key: str) -> "_ReportPart | None":
         found = self.values.get(key)
         return None if found is None else _ReportPart(found, f"{key!r} of {self.place}")
@@ -198,12 +214,13 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         )
     if x is not None and x.x.size > MAX_DRAWN_ELEMENTS:
         raise InvalidInput(f"{name[:60]!r} has {x.x.size:,} activations; up to {MAX_DRAWN_ELEMENTS:,} are shown.")
-    table1 = part.take_parts("table1")
+    table1, numbers = part.take_parts("table1"), part.take_parts("statistics")
+    target = part.take_choice("target", ("activation", "weight"))
     layer = ReportedLayer(
         name,
         tuple(key for key in keys if key in SCHEMES),
         part.take_text("form"),
-        part.take_choice("target", ("activation", "weight")),
+        target,
         layout,
         tuple(shape),
         _parse_fields(part.take_parts("fields"), layout),
@@ -216,6 +233,7 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         part.take_number("train_eval_gap"),
         part.take_number("alpha"),
         {key: table1.values[key] is True for key in TRANSFORMATIONS if table1 and key in table1.values},
+        tuple(list_remarks(numbers.take_numbers(REMARK_KEYS), target) if numbers else ()),
         x,
         _parse_fields(fields.take_parts(name), layout) if x is not None else (None, None),
     )

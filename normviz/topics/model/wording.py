@@ -93,6 +93,14 @@ def summarize_model(model: ReportedModel) -> str:
     return f"{layers}. {pluralize(len(model.findings), 'problem') if model.findings else 'No problem'} found."
 
 
+def describe_output(model: ReportedModel) -> str:
+    """Describe what changes the output of a whole model: other examples, and inference; "" if nothing was measured."""
+    if model.influence is None or model.gap is None:
+        return ""
+    influence, gap = (describe_change(each, "0 σ") for each in (model.influence, model.gap))
+    return f"In training, other examples change an output by {influence}. Calling eval() changes it by {gap}."
+
+
 def explain_table(model: ReportedModel) -> str:
     """Explain the letters of the table's axes, and its unit."""
     letters = set("".join(layer.layout for layer in model.layers))

@@ -85,22 +85,15 @@ def is_relevant(view: View, name: str) -> bool:
     return view["panel"] in BELONGS.get(name, PANELS)
 
 
-def redirect_former_link() -> None:
-    """Rewrite the page's link if it names a panel of an earlier version."""
-    link = st.query_params.to_dict()
-    if (renamed := translate_former_link(link)) != link:
-        st.query_params.from_dict(renamed)
-
-
-def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Convert a link of an earlier version of the page to one of today.
+def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link of today for a link of an earlier version.
 
     Example:
         >>> translate_former_link({"wrong": "shift"}), translate_former_link({"panel": "shards", "batch": "8"})
-        ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
+        (('running', {'panel': 'wrong'}), ('running', {'panel': 'switch', 'batch': '8'}))
     """
     panel = link.get("panel", "wrong" if "wrong" in link else "switch")
-    return ({"panel": FORMER_PANELS.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+    return PAGE, ({"panel": FORMER_PANELS.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
         name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
     }
 

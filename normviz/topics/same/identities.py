@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.equality import compute_xhat, find_largest_difference
-from normviz.core.fields import AXES, Shape, find_divisors
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, FULL, Field, Rule, Shape, find_divisors
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import centre
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.rows import index_by_key
-from normviz.core.windowed_scheme import make_windowed_scheme
 
 FULL_REACH_RADIUS = 16
 """Radius of windows that cover a whole axis of up to 17 indices."""
@@ -160,6 +160,22 @@ def _find_uneven_group_count(shape: Shape) -> int:
     """Return the smallest number of groups > 1 that differs from their size; 1 for a single channel."""
     channels = shape[-1]
     return next((g for g in find_divisors(channels) if g > 1 and g * g != channels), 1)
+
+
+def make_windowed_scheme(scheme: Scheme, radius: int) -> Scheme:
+    """Return divisive norm with windows along the axes over which another scheme averages.
+
+    From a radius of n − 1 on, n the longest of these axes, it is the other scheme.
+
+    Raises:
+        InvalidInput: a scheme without a field.
+
+    Source: Ren et al. 2017, Table 2: the ranges under which the general form is batch norm or layer norm.
+    """
+    if scheme.field is None:
+        raise InvalidInput(f"{scheme.name} has no field that windows could be widened to.")
+    field = Field(tuple(Rule("window", radius) if rule == FULL else rule for rule in scheme.field.rules))
+    return SCHEMES["divisive"].with_fields(field, field)
 
 
 def _make_window_identity(key: str, axes: str, question: str) -> Identity:

@@ -4,9 +4,10 @@ import streamlit as st
 
 from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
-from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
+from normviz.topics.table1.state import FIRST_ROWS, PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
 from normviz.ui import custom
 from normviz.ui.expandable import draw_expandable
+from normviz.ui.frame import switch_to_page
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.settings import Controls, get_limits
@@ -30,6 +31,13 @@ def choose_rows(view: View) -> None:
         choose_schemes(PREFIX + "schemes", ROW_ORDER)
         custom.draw_custom_controls(view["schemes"], view, get_layer_lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
+
+
+def draw_class_button(view: View) -> None:
+    """Draw the button that leads to the page of a lecturer, to ask a class about the open case of the first rows."""
+    is_first = view["cell"].partition(".")[0] in FIRST_ROWS
+    if is_first and st.button("Ask your class", icon=":material/groups:", type="tertiary"):
+        switch_to_page("class", {"cell": view["cell"]})
 
 
 def show_table_settings(view: View) -> None:

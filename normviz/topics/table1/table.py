@@ -193,7 +193,6 @@ def _compute_cell(
     row: _RowResults,
     follow: bool,
 ) -> Cell:
-    """Compute the cell of one scheme and transformation."""
     measured, exact, losses, largest = row
     shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)

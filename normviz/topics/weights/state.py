@@ -1,5 +1,6 @@
 """The state of the page "Weight normalization": the values in its link, and the cached results of its panels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +39,6 @@ ITERATION_COUNT = 40
 SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
 
-FORMER_PANEL = "all"
-"""Key of a former panel; spectral norm has the same layers."""
-
 BELONGS = {
     **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
     **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
@@ -74,6 +72,11 @@ PARAMS = create_params(Page, PREFIX)
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs to the open panel; links and controls leave out all others."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link of today: the former panel "all" had the layers of spectral norm."""
+    return PAGE, {**link} | ({"show": "spectral"} if link.get("show") == "all" else {})
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -29,12 +29,6 @@ runpy.run_path({str(ROOT / "pages" / "tensor_lab.py")!r})
 """
 
 
-@pytest.fixture(autouse=True)
-def _without_ways_on(monkeypatch):
-    """Leave out the links for a clicker: AppTest knows no other pages."""
-    monkeypatch.setattr(st, "page_link", lambda *_, **__: None)
-
-
 def open_place(text, **link):
     """Open the lab at a place of a lesson; AppTest would run app.py only once."""
     at = AppTest.from_string(BESIDE, default_timeout=60)

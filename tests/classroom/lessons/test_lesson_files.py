@@ -10,6 +10,7 @@ from browsing import ROOT
 
 from normviz.classroom.lessons.catalogue import LESSONS_FOLDER, TEMPLATE_PATH, load_lessons, read_shipped_lessons
 from normviz.classroom.lessons.handout import build_handout
+from normviz.classroom.lessons.handout_figures import draw_step_cubes
 from normviz.classroom.lessons.lesson_files import MAX_BYTES, parse_lesson, read_lesson
 from normviz.classroom.lessons.lesson_markup import format_lesson_html, format_lesson_markdown
 from normviz.cli.main import main
@@ -103,6 +104,17 @@ def test_a_hostile_file_is_refused(text, reason):
     assert any(re.search(reason, line) for line in mistakes(text)), mistakes(text)
 
 
+def test_a_missing_name_has_the_line_of_its_table():
+    second = TEMPLATE[TEMPLATE.index("[[step]]") :].replace("question =", "asks =")
+    found = mistakes(TEMPLATE + second)
+    start = TEMPLATE.count("\n")
+    assert found == [
+        f"{start + second[: second.index('asks')].count(chr(10)) + 1}: step 2 asks: this name is unknown; it may hold "
+        "answer, facts, link, look, question, reveal or text.",
+        f"{start + 1}: step 2: “question” is missing.",
+    ]
+
+
 def test_every_mistake_is_named_not_only_the_first():
     text = changed("minutes = 10", "minutes = 0").replace("right = true", "").replace("look =", "lok =")
     assert [line.partition(": ")[2] for line in mistakes(text)] == [
@@ -142,6 +154,26 @@ def test_a_handout_has_all_questions_and_its_solutions_behind_them(key):
         assert not any(reason in questions for reason in reasons)
         assert [reason in solutions for reason in reasons] == [each.is_right for each in step.answers]
     assert not re.findall(r"(?:src|href)=", page)
+
+
+@pytest.mark.parametrize(
+    ("link", "faces"),
+    [
+        ("/?scheme=batch", 15 + 3),  # in front and above, besides the orange one
+        ("/?scheme=layer", 95 + 5 + 16),  # and at the right
+        ("/?scheme=instance", 15),
+        ("/?scheme=none", 0),
+        ("/identities?panel=variants&h=1&w=1", 5 + 5 + 1 + (5 + 5 + 1) + 0),
+    ],
+)
+def test_a_printed_cube_shows_the_elements_that_share_a_mean(link, faces):
+    outlines = re.findall(r'<path d="([^"]*)" fill="#0072b2"', draw_step_cubes(link))
+    assert sum(outline.count("M") for outline in outlines) == faces
+
+
+@pytest.mark.parametrize("link", ["/?n=999&h=64&w=64", "/running", "/identities?row=one-group", "/?scheme=weight"])
+def test_a_page_without_a_small_cube_has_no_figure_in_print(link):
+    assert draw_step_cubes(link) == ""
 
 
 def test_a_teachers_own_lessons_come_after_those_of_the_app(tmp_path):

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from normviz.classroom.rooms import class_watch, limits
+from normviz.classroom.rooms import class_watch, limits, routes
 from normviz.classroom.rooms.codes import CODE_LENGTH, CODE_LETTERS, normalize_code
-from normviz.classroom.rooms.database import Database, read_database_url
+from normviz.classroom.rooms.database import CLASSES, Database, read_database_url
 from normviz.classroom.rooms.join_page import build_join_page
 from normviz.classroom.rooms.rate_limit import RateLimit
 from normviz.classroom.rooms.rooms import Rooms
@@ -366,3 +367,28 @@ def test_a_database_that_is_none_is_refused_without_its_password(url):
 def test_classes_are_beside_the_result_cache_by_default(tmp_path, monkeypatch):
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     assert read_database_url({}).database == str(tmp_path / "classes.sqlite")
+
+
+def test_old_classes_are_deleted_without_a_request(tmp_path, monkeypatch):
+    url, now = read_database_url({"NORMVIZ_DATABASE": f"sqlite:///{tmp_path / 'classes.sqlite'}"}), [1e9]
+    database = Database(url)
+    store = ClassStore(database, lambda: now[0])
+    store.open_class()
+    now[0] += limits.CLASS_SECONDS + 1
+    monkeypatch.setattr(routes, "get_rooms", lambda: Rooms(lambda: store))
+
+    @asynccontextmanager
+    async def lifespan(app):
+        async with routes.delete_old_classes():
+            yield
+
+    def count() -> int:
+        with database.read() as db:
+            return len(db.execute(CLASSES.select()).all())
+
+    with TestClient(Starlette(lifespan=lifespan)):
+        end = time.monotonic() + 10
+        while count() and time.monotonic() < end:
+            time.sleep(0.01)
+    assert count() == 0
+    database.close()

@@ -84,16 +84,16 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
     [
         (
             lambda n: {2: 0.41, 128: 0.01}.get(n, 0.02), "Batch norm: worse than layer norm at size 2, better at 128.",
-            "Test error with batch norm and layer norm: 41% and 2.1% at size 2, 1.1% and 2.1% at 128. No clear "
-            "difference elsewhere. Batch norm’s mean",
+            "Test error with batch norm and layer norm: 41% and 2.1% at size 2, 1.1% and 2.1% at 128. Elsewhere "
+            "the difference may be chance (at 4: 0 ± 0.039 points). Batch norm’s mean",
         ),
         (
             lambda n: 0.02 + 0.1 * (n < 9) - 0.01 * (n > 16),
-            "Batch norm: worse than layer norm at sizes 2 to 8, better at 32 and 128.",
-            "12% and 2.1% at size 2, 1.1% and 2.1% at 128. No clear difference elsewhere.",
+            "Batch norm: worse than layer norm at sizes 2 to 8, better at 32 to 128.",
+            "12% and 2.1% at size 2, 1.1% and 2.1% at 128. Elsewhere the difference may be chance (at 16",
         ),
         (lambda n: 0.3, "Batch norm: worse than layer norm at every size.", "2.1% at 128. Batch norm’s mean"),
-        (lambda n: 0.01 + 0.01 * (n != 2), "Batch norm: better than layer norm at size 2.", "2.1% at size 2. No clear"),
+        (lambda n: 0.01 + 0.01 * (n != 2), "Batch norm: better than layer norm at size 2.", "at size 2. Elsewhere"),
         (lambda n: 0.02, "Batch norm and layer norm: no clear difference at any size.", "No clear difference at any"),
     ],
 )  # fmt: skip
@@ -112,15 +112,23 @@ def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
 
 
 @pytest.mark.parametrize(
-    ("equal", "words"), [("steps", "Smaller batches see fewer digits"), ("examples", "Larger batches take fewer steps")]
+    ("equal", "words"), [("steps", "smaller batches see fewer digits"), ("examples", "larger batches take fewer steps")]
 )
 def test_the_caption_says_what_a_larger_batch_changes_besides(equal, words):
     setting = replace(SETTING, equal=equal)
     (shown,) = (each for each in report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting)).figures
                 if each.key == "sizes")  # fmt: skip
     assert words in shown.caption
+    assert "≠" not in shown.caption
     titles = [draw_figure(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     assert titles == ["batch size N (log scale)", "test error, % (log scale)"]
+
+
+def test_sizes_with_a_clear_difference_are_marked_in_the_figure():
+    found = report(SETTING, made_up(lambda n: 0.41 if n == 2 else 0.02, lambda n: 0.02)).figures
+    (shown,) = (each for each in found if each.key == "sizes")
+    assert draw_figure(shown).layout["xaxis"]["ticktext"] == ["2 ≠", "4", "8", "16", "32", "64", "128"]
+    assert shown.caption.startswith("**≠**: batch norm and layer norm clearly differ. All train")
 
 
 def test_nothing_is_said_before_the_end_or_without_two_to_compare():

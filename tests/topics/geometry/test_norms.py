@@ -6,7 +6,7 @@ from direct import relative_difference
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.topics.geometry.norms import find_averaged_axes, normalize_sums
+from normviz.topics.geometry.fisher import find_averaged_axes, normalize_sums
 
 KEYS = ("none", "batch", "layer", "rms")
 

@@ -5,12 +5,16 @@ from copy import deepcopy
 from urllib.parse import parse_qsl
 
 import numpy as np
+import pytest
 from lab_page import ROOT, said, sound, texts
 from streamlit.testing.v1 import AppTest
+from wandering import STATES
 
 from normviz.data.recordings import encode_recording, read_model_file
+from normviz.topics.model.layer_links import format_address, make_lab_link, make_running_link, make_table_link
 from normviz.topics.model.panels import TABLE_KEY
-from normviz.topics.model.state import EXAMPLES_FOLDER, UPLOAD_KEY, read_example
+from normviz.topics.model.state import EXAMPLES_FOLDER, OWN_MODEL, SOURCE_NAMES, UPLOAD_KEY, read_example
+from normviz.ui.link import clean_values
 from normviz.ui.tensor import OFFERED_KEY, OfferedTensor
 
 CONTENT = (EXAMPLES_FOLDER / "llama.npz").read_bytes()
@@ -39,6 +43,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
     assert words.index("**bn1.** Its parameters are frozen") < words.index("### bn1: Batch")
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
+    assert "In training, other examples change an output by 0.74 σ. Calling eval() changes it by 2 σ." in words
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "⚠ bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "⚠ bn2",
@@ -87,7 +92,7 @@ def test_the_lab_takes_the_activations_with_their_link_only():
 def test_ones_own_model_begins_with_the_steps_and_ends_with_the_report():
     at = opened(source="own")
     assert [each.value.splitlines()[-1] for each in at.code] == [
-        "    return MyNet(), torch.randn(8, 3, 64, 64)", "normviz record my_model:make layers.npz",
+        "    return MyNet(), batch", "normviz record my_model:make layers.npz",
     ]  # fmt: skip
     assert not at.dataframe
     upload(at, "layers.npz", CONTENT)
@@ -133,6 +138,10 @@ def test_a_model_without_normalizations_is_no_error():
     assert "names no normalization" in at.info[0].value
 
 
+def test_what_the_batch_shows_on_a_layer_is_said():
+    assert "1 of 16 channels are constant on this batch." in said(opened(source="llama", layer="input_norm"))
+
+
 def test_a_layer_that_is_not_there_is_replaced_and_told():
     at = opened(layer="layer1.bn9")
     assert at.session_state["model layer"] in ("layer1.bn1", "layer1.bn2")
@@ -144,3 +153,18 @@ def test_activations_with_nan_are_shown():
     layers["norm"] = layers["norm"]._replace(x=np.full_like(layers["norm"].x, np.nan))
     at = upload(opened(source="own", layer="norm"), "layers.npz", encode_recording(FILE.report, layers))
     assert np.isnan(at.session_state[OFFERED_KEY].x).all() or at.session_state["model layer"] != "norm"
+
+
+@pytest.mark.parametrize("key", [key for key in SOURCE_NAMES if key != OWN_MODEL])
+def test_every_link_of_a_layer_is_valid(key):
+    for layer in read_example(key).layers:
+        for address in (
+            format_address("tensor_lab", make_lab_link(layer)),
+            make_table_link(layer),
+            make_running_link(layer),
+        ):
+            page, _, query = (address or "").strip("/").partition("?")
+            link = dict(parse_qsl(query, strict_parsing=bool(query)))
+            params = STATES[page].PARAMS if address else ()
+            assert link.keys() <= {param.name for param in params}
+            assert clean_values(params, link)[1] == {}, (layer.name, address)

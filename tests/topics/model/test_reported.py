@@ -23,6 +23,7 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import parse_model_file
+from normviz.topics.model.scale_effect import measure_scale_effect
 from normviz.topics.model.state import EXAMPLES_FOLDER
 from normviz.topics.model.wording import describe_layer, explain_table, summarize_model, tabulate_layers
 
@@ -122,6 +123,8 @@ REFUSED_ARRAYS = {
     "an empty array": ({"x_bn1": X[:0]}, "is not one of float32 numbers"),
     "other axes": ({"x_bn1": X[0]}, "have 3 axes, its layout NCHW has 4"),
     "γ of another length": ({"x_bn1": X, "gain_bn1": X[:, :2]}, "γ or β of 'bn1' does not fit"),
+    "statistics of three rows": ({"x_bn1": X, "statistics_bn1": np.zeros((3, 8), np.float32)}, "are not four rows"),
+    "statistics of many channels": ({"x_bn1": X, "statistics_bn1": np.zeros((4, 5000), np.float32)}, "not four rows"),
     "many activations": ({"x_bn1": np.zeros((8, 8, 64, 64), np.float32)}, "has 262,144 activations; up to 65,536"),
     "another layer": ({"x_bn9": X}, "activations of 'bn9', a layer that the report lacks"),
 }
@@ -141,7 +144,7 @@ def show_all(model):
     explain_table(model)
     for layer in model.layers:
         describe_layer(layer)
-        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme):
+        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme, measure_scale_effect):
             make(layer)
 
 
@@ -221,4 +224,4 @@ def test_the_scheme_of_a_layer_is_that_of_its_recorded_axes(key):
 
 
 def test_names_of_arrays_are_those_of_the_documentation():
-    assert PARTS == ("x", "gain", "bias")
+    assert PARTS == ("x", "gain", "bias", "statistics")

@@ -1,6 +1,6 @@
 """The panel on the Fisher information: how far a step of the weights moves the predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import streamlit as st
@@ -12,7 +12,6 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import fisher
 from normviz.topics.geometry.figures import EXACT, QUADRATIC, DistanceRegion, draw_distance_region
 from normviz.topics.geometry.state import SCHEME_LOOKS, get_kl_contour, get_scaling_powers
-from normviz.topics.geometry.wording import join_scheme_names
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
@@ -130,7 +129,7 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapp
     }
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with "
-        f"{join_scheme_names(gains['w'])}. Doubling the data leaves it unchanged with {join_scheme_names(gains['x'])}. "
+        f"{_join_names(gains['w'])}. Doubling the data leaves it unchanged with {_join_names(gains['x'])}. "
         f"The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
         f"With {SCHEMES[scheme].name}, x̂² is {format_number(square, 4)} on average, the squared prediction error is "
         f"{format_number(error, 4)}, and F of a unit's γ is {format_number(of_gain, 4)}."
@@ -154,3 +153,11 @@ def _format_rounded_factor(power: fisher.ScalingPower) -> str:
 
 def _is_unscaled(power: fisher.ScalingPower) -> bool:
     return power.exact and round(power.exponent) == 0
+
+
+def _join_names(schemes: Sequence[str]) -> str:
+    """Join the names of schemes, given by key: "batch, layer and RMS norm"; "none of them" if there are none."""
+    names = [SCHEMES[key].label for key in schemes]
+    *head, last = (name if name.isupper() else name.lower() for name in names or ["none of them"])
+    words = f"{', '.join(head)} and {last}" if head else last
+    return f"{words} norm" if names else words

@@ -125,7 +125,6 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
 
 
 def _write_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Return the alternative text of the picture."""
     one = long.before
     drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}
     said = "; ".join(f"{name}: {format_vector(each)}" for name, each in drawn.items())

@@ -49,7 +49,6 @@ def show_answer_check(view: View, theme: str) -> None:
 
 
 def _show_task(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
-    """Show the task in words and as files."""
     st.markdown(
         f"#### 1. Compute\n**out = γ x̂ + β by {task.describe()}**, and, where you like, dx, dgamma and dbeta "
         f"from dout; ε = {typeset(task.eps)}. x is {LAYOUT_NAMES[task.layout]} = {format_shape(task.shape)}, "

@@ -69,8 +69,8 @@ def _show_lines(scheme: Scheme) -> None:
     """Show the formulas, first those on the way to ∂L/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
-    inside = [] if scheme.function is None else ["α"] if scheme.shift is None else ["α", "s"]
-    found = join_words(["∂L/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
+    symbols = (symbol for name, symbol in LINE_SYMBOLS.items() if name in there)
+    found = join_words(["∂L/∂x", *symbols, *scheme.inside], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂L/∂y to {found}."
     )
@@ -130,9 +130,7 @@ def _describe_invariances(scheme: Scheme, eps: float) -> str:
         *([shift] if scheme.summation is not None else []),
         *([factor] if scheme.suppression is not None else []),
     ]
-    said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
-    if scheme.function is not None:
-        said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
+    said = "; ".join(parts) or KIND_FORMULAS[scheme.kind.key].kept
     return f"**{wording.capitalize_first(said)}.**"
 
 

@@ -41,7 +41,7 @@ BACKWARD_NOTE = (
     "Back from the loss, each path brings a part of the gradient, **against its arrows**. The rest of the network "
     "gives ∂L/∂x̂ (orange): how much the loss L changes with each x̂."
 )
-"""How the gradient returns on the paths."""
+"""The return of the gradient on the paths, in words."""
 
 NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so a small change of μ does not change σ²."
 """Why the graph has fewer paths than ways along its arrows."""

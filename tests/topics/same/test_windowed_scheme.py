@@ -12,8 +12,8 @@ from normviz.core.equality import find_largest_difference
 from normviz.core.fields import FULL, OWN
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.windowed_scheme import make_windowed_scheme
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
+from normviz.topics.same.identities import make_windowed_scheme
 
 KEYS = ("batch", "layer", "instance", "layer-channels")
 EVERY = pytest.mark.parametrize("key", KEYS)

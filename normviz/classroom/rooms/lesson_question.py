@@ -1,0 +1,60 @@
+"""The question of a step of a lesson, and the link to the step."""
+
+from urllib.parse import urlencode
+
+from normviz.classroom.lessons.catalogue import get_lessons
+from normviz.classroom.lessons.lesson import LESSON_PARAM, LessonPlace, LessonStep
+from normviz.classroom.lessons.lesson_links import split_page_link
+from normviz.classroom.rooms.records import Question, RefusedRequest
+from normviz.ui.page_texts import PAGE_TEXTS
+
+
+def make_lesson_question(key: str) -> Question:
+    """Make the question of a step, such as "batch-or-layer.2", whose link opens the step with its answer.
+
+    Raises:
+        RefusedRequest: there is no such step.
+    """
+    place = LessonPlace.parse(key)
+    lesson = place and get_lessons().get(place.key)
+    if place is None or lesson is None or place.step >= len(lesson.steps):
+        raise RefusedRequest(400, "lesson is a lesson and the number of a step, such as batch-or-layer.2.")
+    step = lesson.steps[place.step]
+    right = next(k for k, answer in enumerate(step.answers) if answer.is_right)
+    has_one = sum(answer.is_right for answer in step.answers) == 1
+    return Question(
+        _remove_bold(f"{lesson.title}\n{step.text} {step.question}"),
+        tuple(_remove_bold(answer.text) for answer in step.answers),
+        right if has_one else None,
+        _remove_bold(step.answers[right].reason),
+        make_step_link(step, place._replace(answer=right)),
+    )
+
+
+def make_step_link(step: LessonStep, place: LessonPlace) -> str:
+    """Make the link to a place in a lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1"."""
+    page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
+    address = "" if page == PAGE_TEXTS[0].page else page
+    return f"/{address}?{urlencode(values | {LESSON_PARAM: place.format_for_link()})}"
+
+
+def list_lesson_steps() -> list[dict]:
+    """List the lessons with their titles and steps, each with its key, question and link, as plain data."""
+    return [
+        {
+            "title": _remove_bold(lesson.title),
+            "steps": [
+                {
+                    "key": LessonPlace(lesson.key, k).format_for_link(),
+                    "question": _remove_bold(step.question),
+                    "link": make_step_link(step, LessonPlace(lesson.key, k)),
+                }
+                for k, step in enumerate(lesson.steps)
+            ],
+        }
+        for lesson in get_lessons().values()
+    ]
+
+
+def _remove_bold(text: str) -> str:
+    return text.replace("**", "")

@@ -1,0 +1,25 @@
+"""Figure of the page "Your model": the channels of a layer, in the batch and as running averages."""
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES
+from normviz.charts.style import apply_chart_style, style_reference_line
+from normviz.topics.model.channels import ChannelGaps
+
+
+def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
+    """Draw a dot for each channel: the shift of its mean, and the ratio of its standard deviations."""
+    colours, figure = THEMES[theme], Figure()
+    line = style_reference_line(colours)
+    figure.add_vline(0, line=line)
+    figure.add_hline(1, line=line)
+    figure.add_scatter(
+        x=gaps.shift, y=gaps.ratio, mode="markers", showlegend=False, name="",
+        marker={"color": colours.training, "size": 10, "opacity": 0.7},
+        customdata=gaps.number, hovertemplate="channel %{customdata}<br>mean %{x:.3g} σ, deviation × %{y:.3g}",
+    )  # fmt: skip
+    reach, top = 1.15 * max(float(np.abs(gaps.shift).max()), 0.5), 1.15 * max(float(gaps.ratio.max()), 1.2)
+    figure.update_xaxes(range=[-reach, reach], title={"text": "batch mean − running mean, in running σ", "standoff": 4})
+    figure.update_yaxes(range=[-0.06 * top, top], title="batch σ / running σ", automargin=True)
+    return apply_chart_style(figure, colours, {"l": 60, "t": 10, "b": 46})

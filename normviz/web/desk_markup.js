@@ -1,0 +1,70 @@
+// The markup of the lecturer's page: the code, the stage with the question and its counts, and forms to unfold.
+
+/**
+ * Return the markup of the desk; the words are plain text of this app.
+ *
+ * @param {Record<string, string>} words
+ */
+export function buildMarkup(words) {
+  const answer = (/** @type {number} */ k) =>
+    `<div class="own-answer"><input type="text" maxlength="200" aria-label="${words["own-answer"]} ${k}"
+      placeholder="${words["own-answer"]} ${k}"><label><input type="radio" name="right"> ${words["own-right"]}</label></div>`;
+  const button = (/** @type {string} */ name, /** @type {string} */ kind = "") =>
+    `<button type="button" data-do="${name}" class="${kind}">${words[name]}</button>`;
+  return `<p data-part="notice" role="status" hidden></p>
+<div class="desk">
+  <section class="join" data-part="before">
+    <ol><li>${words["how-1"]}</li><li>${words["how-2"]}</li><li>${words["how-3"]}</li></ol>
+    ${button("open", "main")}
+  </section>
+  <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
+    <img data-part="qr" alt="${words["qr-alt"]}" width="400" height="400">
+    <p>${words["join-at"]}<br><strong data-part="address"></strong></p>
+    <p>${words["join-code"]}<br><strong data-part="code" class="code"></strong></p>
+  </section>
+  <div class="work">
+    <section data-part="stage" hidden>
+      <h2 data-part="asked"></h2>
+      <p data-part="details"></p>
+      <ul data-part="bars"></ul>
+      <p data-part="total" role="status"></p>
+      <p data-part="why"></p>
+      <label data-part="hide"><input type="checkbox"> ${words.hide}</label>
+      <div class="row">${button("close")}${button("reveal", "main")}
+        <a data-part="answer-link" class="button" target="_blank" hidden>${words["answer-link"]}</a></div>
+    </section>
+    <p data-part="none" hidden>${words.none}</p>
+    <p data-part="refusal" role="alert" hidden></p>
+    <details open data-part="ask"><summary>${words["ask-table"]}</summary>
+      <p>${words["ask-table-how"]}</p>
+      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span></div>
+      <div class="nv-grid" data-part="grid"></div>
+    </details>
+    <details data-part="ask-lesson"><summary>${words["ask-lesson"]}</summary>
+      <label>${words["lesson-step"]}<select data-part="step-choice"></select></label>
+      <div class="row">${button("ask-step", "main")}${button("lead-step")}</div>
+    </details>
+    <details data-part="ask-words"><summary>${words["ask-words"]}</summary>
+      <label>${words["own-text"]}<textarea data-part="own-text" rows="2" maxlength="1000"></textarea></label>
+      <fieldset data-part="own-answers"><legend>${words["own-answers"]}</legend>${[1, 2, 3, 4].map(answer).join("")}</fieldset>
+      <label>${words["own-why"]}<textarea data-part="own-why" rows="2" maxlength="1000"></textarea></label>
+      ${button("ask-own", "main")}
+    </details>
+    <div data-part="more" hidden>
+    <details><summary>${words["lead-heading"]}</summary>
+      <p data-part="pace"></p>
+      <label>${words["lead-link"]}<input data-part="step" type="text" maxlength="2000"></label>
+      <div class="row">${button("lead")}${button("pause")}${button("free")}</div>
+    </details>
+    <details><summary data-part="links-said"></summary>
+      <p>${words["links-how"]}</p><ul data-part="links"></ul>
+    </details>
+    <details><summary>${words["device-heading"]}</summary>
+      <label>${words["device-link"]}<input data-part="secret-link" type="text" readonly></label>
+      <div class="row">${button("copy")}</div>
+    </details>
+    <div class="row">${button("end")}</div>
+    </div>
+  </div>
+</div>`;
+}

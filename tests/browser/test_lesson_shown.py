@@ -1,0 +1,41 @@
+"""A lesson is played beside the pages by keys and by a clicker, and its place is in the link."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from patience import settle, soon, visit
+from playwright.sync_api import expect
+
+KEY = "what-is-averaged"
+
+
+def test_a_lesson_is_played_by_keys_and_by_a_clicker(page, server):
+    def at(place, heading, **link):
+        wanted = {"lesson": [f"{KEY}.{place}"]} | {name: [each] for name, each in link.items()}
+        soon(page, lambda: parse_qs(urlsplit(page.url).query) == wanted)
+        expect(page.get_by_role("heading", level=2, name=heading)).to_be_visible()
+        settle(page)
+
+    visit(page, f"{server}/lessons")
+    page.locator(".st-key-lessons").get_by_role("button", name="Start", exact=True).first.click()
+    at("1", "No normalization", scheme="none")
+    expect(page.get_by_role("heading", level=1)).to_have_text(["What is averaged?"])
+    expect(page.locator(".st-key-lesson")).not_to_contain_text("Look:")
+    page.keyboard.press("2")
+    at("1.2", "Batch normalization")
+    expect(page.locator(".st-key-lesson")).to_contain_text("Right.")
+    page.keyboard.press("n")
+    at("2", "Batch normalization")
+    page.keyboard.press("n")
+    at("3", "Batch normalization")
+    page.keyboard.press("2")
+    at("3.2", "Layer normalization", scheme="layer")
+    page.evaluate("history.back()")
+    at("3", "Batch normalization")
+    page.keyboard.press("b")
+    at("2", "Batch normalization")
+    page.locator(".st-key-toolbar").get_by_role("button", name="Present", exact=True).click()
+    at("2", "Batch normalization", present="1")
+    page.keyboard.press("PageDown")
+    at("3", "Batch normalization", present="1")
+    page.keyboard.press("PageUp")
+    at("2", "Batch normalization", present="1")
