@@ -51,7 +51,8 @@ class Divisors(NamedTuple):
 
     def select_channels(self, channels: slice) -> "Divisors":
         """Return the divisors restricted to some channels."""
-        return Divisors(*(None if each is None else each[..., channels] for each in self))
+        unmixed = None if self.unmixed is None else self.unmixed[..., channels]
+        return Divisors(self.number[..., channels], self.logarithm[..., channels], unmixed)
 
 
 class FittedValues(NamedTuple):
