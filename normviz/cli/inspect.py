@@ -19,12 +19,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Inspect the model that a function returns, and print the report; the exit code is 1 if there are findings."""
+    """Inspect the model that a function returns, and print the report; the exit code is 1 if there are mistakes."""
     report = inspect(*load_model(arguments.source))
     print(json.dumps(report.to_json(), ensure_ascii=False, indent=2) if arguments.json else report)
     for finding in report.findings:
         print_message(f"{finding.layer or 'model'}: {finding.finding}")
-    return 1 if report.findings else 0
+    return 1 if any(finding.is_mistake for finding in report.findings) else 0
 
 
 def load_model(source: str) -> tuple[Any, Any]:

@@ -1,11 +1,12 @@
 """Findings on the normalizations of a model, each with advice and the public thread on the same mistake."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isinf
+from types import MappingProxyType
 from typing import Any
 
-from normviz.core.text import typeset
+from normviz.core.text import join_words, typeset
 from normviz.inspection.layers import LayerReport
 
 GAP_LIMIT = 0.25
@@ -23,7 +24,7 @@ class ModelFinding:
     """A finding on a layer, or on the model where `layer` is empty.
 
     Attributes:
-        key: the kind of mistake, a key of `CHECKS`, or "train-eval-gap".
+        key: the kind of mistake, a key of `CHECKS`, or "train-eval-gap"; "folding" is none.
         layer: the layer's name.
         finding: what was measured, in a sentence.
         advice: what to change, in a sentence.
@@ -35,6 +36,11 @@ class ModelFinding:
     finding: str
     advice: str
     thread: str
+
+    @property
+    def is_mistake(self) -> bool:
+        """False for mere advice: that batch norms can be folded."""
+        return self.key != "folding"
 
     def to_record(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -167,8 +173,24 @@ GAP_ADVICE = (
 """The advice and the thread on a gap between training and inference."""
 
 
-def list_findings(layers: list[LayerReport], gap: float | None) -> Iterator[ModelFinding]:
-    """Yield the findings on layers, and on the gap that batch statistics make between training and inference."""
+FOLDING_ADVICE = (
+    "Once training is over, fuse them for inference, with fuse_conv_bn_eval and fuse_linear_bn_eval of torch.nn.utils.",
+    "https://github.com/pytorch/pytorch/issues/104593",
+)
+"""The advice on batch norms that can be folded, and the thread on one that cannot."""
+
+MAX_NAMED = 5
+"""Most layers that a finding on folding names."""
+
+
+def list_findings(
+    layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[ModelFinding]:
+    """Yield the findings on layers and on the whole model.
+
+    `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
+    batch norm, what keeps it from being folded into the layer before; "" if nothing does.
+    """
     for layer in layers:
         for key, check in CHECKS.items():
             found = check.find(layer)
@@ -177,6 +199,17 @@ def list_findings(layers: list[LayerReport], gap: float | None) -> Iterator[Mode
     if gap is not None and gap > GAP_LIMIT:
         found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} standard deviations."
         yield ModelFinding("train-eval-gap", "", found, *GAP_ADVICE)
+    if not all(obstacles.values()):
+        yield ModelFinding("folding", "", _describe_folding(obstacles), *FOLDING_ADVICE)
+
+
+def _describe_folding(obstacles: Mapping[str, str]) -> str:
+    """Describe which batch norms can be folded, and why the others cannot."""
+    names = [name for name, obstacle in obstacles.items() if not obstacle]
+    named = join_words(names[:MAX_NAMED], "and") + (", and others" if len(names) > MAX_NAMED else "")
+    others = [f" Not {name}: {obstacle}." for name, obstacle in obstacles.items() if obstacle]
+    found = f"{len(names)} of {len(obstacles)} batch norms can be folded into the layer before: {named}."
+    return found + "".join(others[:MAX_NAMED])
 
 
 def _name_axes(letters: str) -> str:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from normviz.core.errors import InvalidInput
 from normviz.inspection.axes import AxisRoles, choose_channel_axis, find_axis_roles
 from normviz.inspection.findings import list_findings
+from normviz.inspection.folding import list_obstacles
 from normviz.inspection.frozen import find_constant_statistics
 from normviz.inspection.influence import compare_first_rows, run_model
 from normviz.inspection.layers import LayerReport, build_layer_report, measure_gap
@@ -18,6 +19,7 @@ from normviz.inspection.model_copy import (
     extend_batch,
     find_batch_size,
     replace_examples,
+    shorten,
     use_double_precision,
     use_one_thread,
 )
@@ -92,12 +94,12 @@ class _Inspection:
 
     def __init__(self, model: nn.Module, batch: Any, notes: list[str]) -> None:
         self.model, self.batch, self.notes = model, batch, notes
-        is_training, given = model.training, list_modes(model)
+        self.is_training, given = model.training, list_modes(model)
         model.eval()
         self.inference_modes = list_modes(model)
         model.train()
         self.thawed_modes = list_modes(model)
-        self.training_modes = given if is_training else self.thawed_modes
+        self.training_modes = given if self.is_training else self.thawed_modes
         set_modes(model, self.inference_modes)
         self.inference, _ = record_pass(model, batch)
         set_modes(model, self.training_modes)
@@ -113,14 +115,22 @@ class _Inspection:
         with use_one_thread():
             found = self._probe_calls()
         names = _drop_nested(found, self.training)
+        self.notes += _list_untraced(found, self.training)
         set_modes(self.model, self.inference_modes)
         shared = [name for name in names if name in self.inference.layers]
         self.roles = find_axis_roles(self.model, self.batch, self.inference, shared)
         layers = [self._build_layer(name, found[name]) for name in names]
         layers += inspect_weights(self.model, self.inference)
         numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
-        findings = list(list_findings(layers, numbers["train_eval_gap_norm"]))
+        findings = list(list_findings(layers, numbers["train_eval_gap_norm"], self._list_obstacles(layers)))
         return ModelReport(layers, numbers, findings, self.notes)
+
+    def _list_obstacles(self, layers: list[LayerReport]) -> dict[str, str]:
+        """List what keeps each batch norm from being folded, for a model that came in inference mode."""
+        norms = [each.name for each in layers if each.scheme == "batch" and each.inference == "constant"]
+        norms = [] if self.is_training else [name for name in norms if name in self.inference.layers]
+        set_modes(self.model, self.inference_modes)
+        return list_obstacles(norms, self.inference, lambda: self._run(self.inference_modes))
 
     def _probe_calls(self) -> dict[str, tuple[Probe, Any]]:
         """Probe modules, and then the functions outside of modules that normalize."""
@@ -138,10 +148,14 @@ class _Inspection:
     def _probe_call(self, call: LayerCall) -> tuple[Probe, Any] | None:
         try:
             probe = probe_function(call.compute, call.x.shape, call.parameters)
-        except (RuntimeError, ValueError, TypeError, IndexError):
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
             probe = None
+            if call.is_inline:
+                self.notes.append(f"{call.name} was not probed: {shorten(error)}")
         if probe is not None:
             return probe, None
+        if call.is_inline:
+            return None
         found = find_constant_statistics(call)
         return found or ((Probe(None, None, "unknown"), None) if call.around else None)
 
@@ -195,6 +209,15 @@ def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> lis
         is_wrapper |= found[outer][0].form == "unknown" and bool(inside)
         dropped |= {outer} if is_wrapper else set(inside)
     return [name for name in calls if name in found and name not in dropped]
+
+
+def _list_untraced(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
+    """Return a note on each product with statistics that was not probed and is in no normalization."""
+    names = (name for name in recorder.untraced if not any(_is_inside(name, outer) for outer in found))
+    return [
+        f"{name} was not probed: it may normalize, but in place, or with statistics of several tensors."
+        for name in names
+    ]
 
 
 def _is_inside(name: str, outer: str) -> bool:

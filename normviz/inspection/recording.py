@@ -12,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 - PyTorch's own name of it
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from normviz.inspection.inline import Operation, OperationLog
 from normviz.inspection.model_copy import call_model, list_tensors, map_tensors, seed_zero
 
 FUNCTIONS: dict[Any, str] = {
@@ -35,6 +36,9 @@ CHANNEL_AXES: dict[Any, int] = {
 MATRIX_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 """Calls that make channels along the last axis if their second argument is a matrix."""
 
+INLINE_NAME = "inline"
+"""The name of a normalization that is written between other operations, after that of the module around it."""
+
 ROOT_NAME = "(model)"
 """The name of the model itself as a layer."""
 
@@ -57,6 +61,7 @@ class LayerCall:
         is_frozen: True if it has parameters and none of them is trained.
         around: for a function, the module whose forward pass calls it.
         run: computes the output for another tensor in the place of x, in a type.
+        is_inline: True for operations between others, of which most are no normalization.
     """
 
     name: str
@@ -70,6 +75,7 @@ class LayerCall:
     is_frozen: bool
     around: nn.Module | None
     run: Callable[[Tensor, torch.dtype], Tensor] = field(repr=False)
+    is_inline: bool = False
 
     def compute(self, x: Tensor) -> Tensor:
         """Compute the output for another input; state and random numbers are then as they were."""
@@ -161,6 +167,7 @@ class Recorder(TorchFunctionMode):
     Attributes:
         layers: the calls that may normalize, by their names, in their order.
         weights: the calls that made channels, in their order.
+        untraced: names of products with statistics that could not be traced back to one tensor.
     """
 
     def __init__(self, model: nn.Module, disturbed: tuple[int | str, int] | None = None) -> None:
@@ -173,7 +180,10 @@ class Recorder(TorchFunctionMode):
         self.model, self.disturbed = model, disturbed
         self.layers: dict[str, LayerCall] = {}
         self.weights: list[WeightCall] = []
+        self.untraced: list[str] = []
+        self._order: dict[str, int] = {}
         self._stack: list[tuple[nn.Module, str, tuple[Any, ...], dict[str, Any], int | None]] = []
+        self.log = OperationLog(model.buffers())
         self._exits = ExitStack()
         self._parametrizations = 0
 
@@ -191,6 +201,7 @@ class Recorder(TorchFunctionMode):
 
     def __exit__(self, *error: Any) -> None:
         self._exits.close()
+        self._record_inline()
         super().__exit__(*error)
 
     def __torch_function__(
@@ -204,6 +215,10 @@ class Recorder(TorchFunctionMode):
         if func in MATRIX_PRODUCTS and len(args) > 1 and args[1].ndim == 2 and args[0].ndim >= 2:
             axis = -1
         result = func(*args, **named)
+        if axis is None and not self._parametrizations:
+            around, place = self._stack[-1][:2] if self._stack else (None, ROOT_NAME)
+            name = getattr(func, "__name__", "")
+            self.log.record(Operation(name, func, args, named, result, place, around, len(self.weights)))
         return result if axis is None else self._record_weight(func, args, named, result, axis)
 
     def _make_entry(self, name: str) -> Callable[..., None]:
@@ -240,6 +255,7 @@ class Recorder(TorchFunctionMode):
 
         learned: list[Tensor] = [*module.parameters()]
         is_frozen = bool(learned) and not any(each.requires_grad for each in learned)
+        self._order[name] = len(self.log.operations)
         self.layers[name] = LayerCall(
             name, x, _copy(output), learned, [], producer, module, len(self.weights), is_frozen, None, run
         )
@@ -252,9 +268,7 @@ class Recorder(TorchFunctionMode):
         if x.ndim < 2:
             return result
         around, place = self._stack[-1][:2] if self._stack else (None, ROOT_NAME)
-        stem = f"{place}:F.{FUNCTIONS[func]}".removeprefix(f"{ROOT_NAME}:")
-        numbered = chain([stem], (f"{stem}#{k}" for k in count(2)))
-        name = next(each for each in numbered if each not in self.layers)
+        name = self._make_name(place, f"F.{FUNCTIONS[func]}")
 
         def run(other: Tensor, dtype: torch.dtype) -> Tensor:
             if dtype == torch.float64:  # statistics that the call changes are those that it keeps
@@ -268,11 +282,38 @@ class Recorder(TorchFunctionMode):
         state = [each for each in statistics if has_state and isinstance(each, Tensor)]
         learned = [each for each in rest if not any(each is other for other in state)]
         is_trained = any(each.requires_grad for each in list_tensors([args[1:], named]))
+        self._order[name] = len(self.log.operations)
         self.layers[name] = LayerCall(
             name, x, _copy(result), learned, state, self._find_producer(), None, len(self.weights),
             bool(learned) and not is_trained, around, run,
         )  # fmt: skip
         return self._disturb_layer(name, result)
+
+    def _record_inline(self) -> None:
+        """Record the normalizations that are written between other operations."""
+        for candidate in self.log.list_candidates():
+            product, x = candidate.product, candidate.x
+            name = self._make_name(product.place, INLINE_NAME)
+            if x is None or x.ndim < 2 or not x.is_floating_point():
+                if candidate.has_root:
+                    self.untraced.append(name)
+                continue
+            learned = candidate.list_parameters()
+            is_frozen = bool(learned) and not any(each.requires_grad for each in learned)
+            producer = candidate.operations[0].weight_calls - 1
+            self.layers[name] = LayerCall(
+                name, _copy(x), _copy(candidate.y), learned, [], producer if producer >= 0 else None, None,
+                product.weight_calls, is_frozen, product.around, candidate.replay, True,
+            )  # fmt: skip
+            self._order[name] = candidate.position
+        self.layers = dict(sorted(self.layers.items(), key=lambda item: self._order[item[0]]))
+        self.untraced += [self._make_name(place, INLINE_NAME) for place in self.log.overwritten]
+
+    def _make_name(self, place: str, kind: str) -> str:
+        """Return a name that no layer has yet for a call in the forward pass of a module."""
+        stem = f"{place}:{kind}".removeprefix(f"{ROOT_NAME}:")
+        numbered = chain([stem], (f"{stem}#{k}" for k in count(2)))
+        return next(each for each in numbered if each not in self.layers and each not in self.untraced)
 
     def _record_weight(self, func: Any, args: tuple[Any, ...], named: dict[str, Any], result: Any, axis: int) -> Any:
         output = result[0] if isinstance(result, tuple) else result

@@ -18,6 +18,7 @@ SET = {
     "geometry": ("stage=divide", "2 Divide", "1 Subtract the mean"),
     "gradients": ("show=formula", "Formula", "Step by step"),
     "invariance": ("panel=delta", "Effect of δ", "The case only"),
+    "model": ("source=llama", "Example: a Llama block", "Example: a ResNet"),
     "running": ("panel=wrong", "What goes wrong", "Training or inference"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
     "why": ("show=whitening", "Whitening", "Learning"),

@@ -103,11 +103,34 @@ CASES = {
         lambda: (HalfMeanSquares(), zero_tokens()),
         lambda: (nn.LayerNorm(8, eps=1e-5), zero_tokens()),
     ),
+    "folding": (
+        lambda: (after_convolution(trained_norm()).eval(), make_images()),
+        lambda: (Shortcut().eval(), make_images()),
+    ),
     "train-eval-gap": (
         lambda: (after_convolution(nn.BatchNorm2d(8)), 5 * make_images() + 3),
         lambda: (collect_statistics(after_convolution(nn.BatchNorm2d(8)), make_images()), make_images()),
     ),
 }
+
+
+class Shortcut(nn.Module):
+    """A convolution whose output goes around the batch norm, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 8, 3, padding=1), trained_norm()
+
+    def forward(self, x):
+        h = self.conv(x)
+        return h + self.norm(h)
+
+
+def trained_norm(channels=8):
+    norm = nn.BatchNorm2d(channels)
+    for values in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
+        nn.init.uniform_(values, 0.5, 2)
+    return norm
 
 
 def list_keys(case):
@@ -124,9 +147,24 @@ def test_a_mistake_is_found_and_its_absence_too(key):
 
 
 def test_every_finding_has_a_case_and_a_public_thread():
-    assert set(CASES) == {*CHECKS, "train-eval-gap"}
+    assert set(CASES) == {*CHECKS, "train-eval-gap", "folding"}
     assert all(check.thread.startswith("https://github.com/") for check in CHECKS.values())
     assert all(check.advice.endswith(".") for check in CHECKS.values())
+
+
+def test_folding_says_which_batch_norms_stay_and_why():
+    spectral = nn.utils.parametrizations.spectral_norm(nn.Conv2d(8, 8, 1))
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3), trained_norm(), nn.ReLU(), trained_norm(), Shortcut(), nn.Conv2d(8, 3, 1), spectral
+    )
+    model[4].conv, model[5], model[6] = nn.Conv2d(8, 8, 1), spectral, trained_norm()
+    (finding,) = (each for each in normviz.inspect(model.eval(), make_images()).findings if each.key == "folding")
+    assert finding.finding == (
+        "1 of 4 batch norms can be folded into the layer before: 1. Not 3: something else stands between. "
+        "Not 4.norm: the layer before it is used elsewhere, too. Not 6: the weight before it is computed."
+    )
+    assert not finding.is_mistake
+    assert not [each for each in normviz.inspect(model.train(), make_images()).findings if each.key == "folding"]
 
 
 def test_inference_mode_that_train_ends_is_found():

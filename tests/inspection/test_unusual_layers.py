@@ -166,7 +166,9 @@ CASES = {
     "filter response": (
         lambda: behind_convolution(FilterResponse(8, False)), make_images, {"1": ("filter-response", "NCHW")},
     ),
-    "threshold": (lambda: behind_convolution(FilterResponse(8, True)), make_images, {"1": (None, "NCHW")}),
+    "threshold": (
+        lambda: behind_convolution(FilterResponse(8, True)), make_images, {"1:inline": ("filter-response", "NCHW")},
+    ),
     "standardized weights": (
         lambda: nn.Sequential(Standardized(3, 8, 3), nn.GroupNorm(4, 8)), make_images,
         {"0": ("weight-standardization", "OIHW"), "1": ("group", "NCHW")},

@@ -97,8 +97,11 @@ def describe_output(model: ReportedModel) -> str:
     """Describe what changes the output of a whole model: other examples, and inference; "" if nothing was measured."""
     if model.influence is None or model.gap is None:
         return ""
-    influence, gap = (describe_change(each, "0 σ") for each in (model.influence, model.gap))
-    return f"In training, other examples change an output by {influence}. Calling eval() changes it by {gap}."
+    others = "do not change an output"
+    if abs(model.influence) >= NEGLIGIBLE:
+        others = f"change an output by {typeset(model.influence, 2)} σ"
+    mode = "does not change it" if abs(model.gap) < NEGLIGIBLE else f"changes it by {typeset(model.gap, 2)} σ"
+    return f"In training, other examples {others}. Calling eval() {mode}."
 
 
 def explain_table(model: ReportedModel) -> str:

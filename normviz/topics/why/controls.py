@@ -7,25 +7,21 @@ from normviz.topics.why.state import PREFIX, Page, is_relevant
 from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
+CONTROL_ROW = "why-controls"
+"""Key of the container above the charts; it is as high on every panel, so that nothing moves between them."""
+
 SEED_LIMIT = 10_000
 """Seeds are below this."""
 
-PAGE_CONTROLS = {
+MAIN_CONTROLS: dict[str, tuple[str, ...]] = {
     "learning": ("rate", "start"),
     "saturation": ("rate", "start", "layer"),
-    "whitening": ("stage",),
+    "whitening": ("stage", "first", "second", "correlation", "ratio"),
+    "outside": ("step_size", "steps"),
     "identity": ("part",),
+    "style": ("content", "contrast", "space", "kernel"),
 }
-"""Values whose controls stand beside the charts that they change, by panel."""
-
-
-def controls(view: View) -> None:
-    """Draw the controls of the open panel in the sidebar, except those that stand in the page."""
-    page = Controls(Page, PREFIX, view, is_relevant)
-    with st.sidebar:
-        page.draw_rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
-        if view["show"] != "learning":  # there, a button takes other seeds
-            page.draw("seed")
+"""Values whose controls stand above the charts, by panel; the others are under "Advanced"."""
 
 
 def draw_retrain_button() -> None:
@@ -38,10 +34,25 @@ def _take_next_seeds() -> None:
     st.session_state[key] = (st.session_state[key] + SEEDS) % SEED_LIMIT
 
 
-def draw_page_controls(view: View) -> None:
-    """Draw the controls of the open panel that stand in the page, beside each other."""
+def draw_main_controls(view: View) -> None:
+    """Draw the main controls of the open panel, beside each other, if there are any."""
     page = Controls(Page, PREFIX, view, is_relevant)
-    names = PAGE_CONTROLS[view["show"]]
-    for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):
-        with column:
-            page.draw(name)
+    names = [name for name in MAIN_CONTROLS.get(view["show"], ()) if is_relevant(view, name)]
+    if not names:
+        return
+    with st.container(key=CONTROL_ROW):
+        for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):
+            with column:
+                page.draw(name)
+
+
+def draw_other_controls(view: View) -> None:
+    """Draw the other controls of the open panel under "Advanced", if there are any."""
+    page = Controls(Page, PREFIX, view, is_relevant)
+    drawn = (
+        *MAIN_CONTROLS.get(view["show"], ()),
+        *(("seed",) if view["show"] == "learning" else ()),
+    )  # a button takes seeds
+    if any(is_relevant(view, name) and name not in drawn for name in page.waiting):
+        with st.expander("Advanced"):
+            page.draw_rest(*drawn)

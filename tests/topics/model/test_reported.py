@@ -25,7 +25,13 @@ from normviz.topics.model.layer_links import (
 from normviz.topics.model.reported import parse_model_file
 from normviz.topics.model.scale_effect import measure_scale_effect
 from normviz.topics.model.state import EXAMPLES_FOLDER
-from normviz.topics.model.wording import describe_layer, explain_table, summarize_model, tabulate_layers
+from normviz.topics.model.wording import (
+    describe_layer,
+    describe_output,
+    explain_table,
+    summarize_model,
+    tabulate_layers,
+)
 
 CONTENT = (EXAMPLES_FOLDER / "resnet.npz").read_bytes()
 FILE = read_model_file("resnet.npz", CONTENT)
@@ -225,3 +231,16 @@ def test_the_scheme_of_a_layer_is_that_of_its_recorded_axes(key):
 
 def test_names_of_arrays_are_those_of_the_documentation():
     assert PARTS == ("x", "gain", "bias", "statistics")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.74, 2.0), "In training, other examples change an output by 0.74 σ. Calling eval() changes it by 2 σ."),
+        ((0.0, 1e-12), "In training, other examples do not change an output. Calling eval() does not change it."),
+        ((None, 2.0), ""),
+    ],
+)
+def test_the_output_of_the_model_is_described(numbers, words):
+    model = changed(["model"], dict(zip(("influence_training", "train_eval_gap"), numbers, strict=True)))
+    assert describe_output(parse_json(model)) == words

@@ -324,11 +324,66 @@ def test_a_plain_tanh_is_dynamic_tanh_with_an_alpha_of_one():
     assert summarize_detection(found) == "It was dynamic tanh with α = 1."
 
 
-@pytest.mark.parametrize("count", mark_heavy_except([40], [40, 400]))
-def test_random_layers_are_not_named_wrongly(count):
-    found, wrong = attack(count, seed=3)
-    assert len(wrong) <= count // 100, wrong  # three of these 400 get a wrong name; the aim is one of 800
-    assert found["right"] >= count / 8
+RANDOM_LAYERS = [(40, 3), *((800, seed) for seed in range(5))]
+
+
+@pytest.mark.parametrize("case", mark_heavy_except(RANDOM_LAYERS[:1], RANDOM_LAYERS), ids=str)
+def test_random_layers_are_not_named_wrongly(case):
+    count, seed = case
+    found, wrong = attack(count, seed)
+    assert len(wrong) <= count // 800, wrong
+    assert found["right"] >= count / 6
+
+
+def layer_norm_by_hand(x, axes=(1,)):
+    v = x - x.mean(axes, keepdims=True)
+    return v / np.sqrt((v**2).mean(axes, keepdims=True) + 1e-5)
+
+
+def draw(shape, mean=0.0, scale=1.0):
+    return mean + scale * np.random.default_rng(16).standard_normal(shape)
+
+
+def one_channel_dead(x):
+    return x * np.arange(2).reshape(2, 1)
+
+
+def sample_variance(x):
+    return (x - x.mean((0, 2), keepdims=True)) / np.sqrt(x.var((0, 2), ddof=1, keepdims=True) + 1e-5)
+
+
+def softmax(x):
+    return np.exp(x) / np.exp(x).sum(1, keepdims=True)
+
+
+MISLEADING = {
+    "batch norm of a layer norm": (draw((8, 5)), lambda x: layer_norm_by_hand(layer_norm_by_hand(x), (0,)), F64),
+    "a cube of nearly equal numbers": (draw((7, 2), 557.0, 7.0), lambda x: x**3, F64),
+    "two values after a ReLU": (draw((7, 2), 18.0, 0.4), lambda x: np.maximum(layer_norm_by_hand(x), 0), F32),
+    "one statistic and an ε for it": (one_channel_dead(draw((3, 2, 7))), sample_variance, F32),
+    "a parabola of three numbers": (draw((1, 3, 7), 0.73, 0.007), softmax, F32),
+    "a factor near 1": (draw((7, 4, 2), 0.0, 8.0), lambda x: x / (1 + 1e-4 * x**2), torch.bfloat16),
+}
+
+
+@pytest.mark.parametrize("case", MISLEADING)
+def test_what_few_numbers_test_is_not_named(case):
+    x, compute, dtype = MISLEADING[case]
+    rounded = torch.tensor(x).to(dtype).double().numpy()
+    y = torch.tensor(compute(rounded)).to(dtype).double().numpy()
+    assert not detect_normalization(rounded, y).is_unique
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_one_example_is_enough_without_a_gain(dtype):
+    assert keys(detect_normalization(*made("layer", "NHWC", (1, 3, 4, 6), dtype=dtype), "NHWC")) == {"layer"}
+
+
+def test_an_eps_that_rounding_leaves_open_is_among_those_that_fit():
+    x = draw((7, 5, 5, 7), 134.0).astype(np.float32)
+    found = detect_normalization(x, normalize(x.astype(float), SCHEMES["layer"], 3.4e-3).y.astype(np.float32), "NHWC")
+    assert found.answer[0].eps[0] == pytest.approx(3.4e-3, rel=0.01)
+    assert 0.0 in found.answer[0].eps
 
 
 def trained(layer):

@@ -140,8 +140,7 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
 
 
 @CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
-    short="With normalization, the length of the weights sets the effective learning rate.",
-    says="In a normalized model the norm of the weight vector controls its effective learning rate.",
+    says="With normalization, the length of the weights sets the effective learning rate.",
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
     "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
@@ -169,9 +168,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("N05", "000", "holds", "/geometry?show=fisher&scheme=layer&outputs=bernoulli",
-    short="How the gain is learned depends on the error, and on no scale of weights or data.",
-    says="Learning the gain of batch or layer norm depends on the size of the prediction error, and neither on the "
-    "scale of the weights nor on that of the data.",
+    says="How the gain is learned depends on the error, and on no scale of weights or data.",
     condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
     "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].")  # fmt: skip
 def check_gain_learning(seed: int) -> Iterator[Trial]:
@@ -214,9 +211,7 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
 
 
 @CLAIMS.add("F01", "000", "holds", "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
-    short="Weight norm in front of layer norm gains one invariance and costs another.",
-    says="Weight norm in front makes layer norm invariant to weight vector re-scaling, and costs it weight matrix "
-    "re-centring.",
+    says="Weight norm in front of layer norm gains one invariance and costs another.",
     condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
     "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
     "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
@@ -241,9 +236,7 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("F02", "000", "holds", "/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
-    short="A larger ε takes away the invariances to factors, and none to shifts.",
-    says="The smoothing term takes the invariances to re-scaling away little by little as it grows, and none to "
-    "re-centring.",
+    says="A larger ε takes away the invariances to factors, and none to shifts.",
     condition="ε changes the divisor only; the mean still cancels shifts.",
     asked=True)  # fmt: skip
 def check_smoothing_fade(seed: int) -> Iterator[Trial]:
@@ -272,8 +265,7 @@ def check_smoothing_fade(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("F03", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
-    short="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
-    says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
+    says="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
     condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
     asked=True)  # fmt: skip
 def check_adam_rate(seed: int) -> Iterator[Trial]:

@@ -68,8 +68,7 @@ def measure_remaining_bias(layer: str, seed: int) -> float:
 
 
 @CLAIMS.add("X01", "normviz", "wrong", "/running?layer=conv&batch=2",
-    short="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
-    says="On a convolution, the factor m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
+    says="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
     condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
     "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.")  # fmt: skip
 def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
@@ -147,8 +146,7 @@ def measure_recentring_gap(
 
 @CLAIMS.add("X03", "normviz", "holds",
     "/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
-    short="With one input channel, weight standardization cancels a shift of all data.",
-    says="On a convolution with one input channel, weight standardization is invariant to dataset re-centring.",
+    says="With one input channel, weight standardization cancels a shift of all data.",
     condition="A filter's weights sum to 0: a constant adds nothing. With several input channels this is so "
     "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
     "not shifted.")  # fmt: skip
@@ -272,9 +270,7 @@ def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> 
 
 
 @CLAIMS.add("X09", "normviz", "holds", "/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
-    short="With two examples, batch norm keeps only which one has the larger number.",
-    says="With two examples, batch norm behind a dense layer keeps, of each unit, only which example has the "
-    "larger number.",
+    says="With two examples, batch norm keeps only which one has the larger number.",
     condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
     "two. Three examples keep more; layer norm of two units does just the same.")  # fmt: skip
 def check_two_examples(seed: int) -> Iterator[Trial]:

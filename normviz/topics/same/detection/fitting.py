@@ -6,7 +6,7 @@ from math import inf, prod
 
 import numpy as np
 
-from normviz.core.fields import OWN, shrink_shape
+from normviz.core.fields import OWN, Shape, shrink_shape
 from normviz.core.layouts import parse_layout
 from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
@@ -19,19 +19,23 @@ from normviz.topics.same.detection.candidates import (
     list_candidates,
     space_evenly,
 )
-from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
+from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone, measure_bend
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
+    MIN_TOTAL_DIGITS,
     FitOutcome,
-    FitTrial,
     fit_affine,
     judge_without_affine,
     regress_affine,
 )
+from normviz.topics.same.detection.trials import Divisors, FitTrial
 from normviz.topics.same.variants import VARIANTS
 
 TRIED_EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
 """Values of ε to try, the largest first."""
+
+EPS_STEP = 0.01
+"""Relative difference of an estimated ε from a tried one that counts as another ε."""
 
 MAX_PART, MAX_JUDGED = 2**16, 2**14
 """Most elements of the part on which a candidate is tried first, and most elements that judge it."""
@@ -149,10 +153,22 @@ def _fit_levels(
     y: np.ndarray, trials: Iterable[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
     """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
-    levels = _list_levels(schemes)
-    for level, along in levels:
-        if level != EPS_ALONE or own:
-            yield _fit_level(y, own if level == EPS_ALONE else trials, schemes, layout, level, along)
+    estimated = [_fit_level(y, own, schemes, layout, EPS_ALONE, ())] if own else []
+    yield _widen_eps(_fit_level(y, trials, schemes, layout, NOTHING, ()), estimated)
+    yield from estimated
+    for level, along in _list_levels(schemes)[2:]:
+        yield _fit_level(y, trials, schemes, layout, level, along)
+
+
+def _widen_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
+    """Return a fit with the estimated ε among those that fit, unless one of them is near it."""
+    near = [
+        eps
+        for each in estimated
+        for eps in each.eps
+        if each.fits and each.is_decided and not any(abs(eps - other) < EPS_STEP * eps for other in fit.eps)
+    ]
+    return replace(fit, eps=tuple(sorted({*fit.eps, *near}, reverse=True))) if fit.fits and fit.is_decided else fit
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
@@ -224,23 +240,38 @@ def compute_trials(
     """Yield x̂ of a candidate at every ε, of some elements or of all: v / √(σ² + ε), with v and σ computed once."""
     scheme, at = schemes[0], ... if judged is None else judged
     field, result, bounds = scheme.suppression, normalize(x, scheme, 0.0), RoundingBounds(x, scheme, dtype)
+    number = _number_statistics(x.shape, scheme)[at]
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
-        yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at])
+        divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
+        yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at], None, divisors)
         return
-    v, linear = result.v[at], None
-    if not is_affine(schemes):
-        linear = (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
+    v, linear = result.v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
+    alone = np.sqrt((result.v**2).mean((0, 1, 2)))
     whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
     for eps in epsilons:
         if whitening is not None:
             xhat, deviation = whitening.compute(eps)
             xhat = xhat[at]
+            divisors = Divisors(
+                number, np.zeros(xhat.shape), v / np.where(alone == 0, np.inf, np.hypot(alone, eps**0.5))
+            )
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), x.shape)[at]
             xhat = v / np.where(wide == 0, np.inf, wide)
-        yield FitTrial(eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear)
+            divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
+        yield FitTrial(
+            eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear, divisors, is_affine(schemes)
+        )
+
+
+def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
+    """Return for every element the number of its statistic; 0 if the scheme has none."""
+    if scheme.field is None:
+        return np.zeros(shape, int)
+    counts = scheme.field.compute_statistics_shape(shape)
+    return np.broadcast_to(broadcast_statistic(np.arange(prod(counts)).reshape(counts), shape), shape)
 
 
 class _Whitening:
@@ -337,6 +368,7 @@ def _fit_function(
         straight = regress_affine(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent and not (outcome.fits and straight.fits)
+        is_decided &= not along or measure_bend(x, y, lost * np.abs(y)) >= MIN_TOTAL_DIGITS
         found = CandidateFit(
             (estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, is_decided, *outcome[4:]
         )

@@ -51,6 +51,9 @@ class RoundingBounds:
         nothing divides.
         """
         field = self.scheme.suppression
+        if not self.scheme.has_effect:  # x itself: nothing is computed, and y is rounded once
+            share = self.last * (2 if self.is_rounded else 1) + ANSWER_ROUNDINGS * self.inner
+            return np.full(self.x.shape, share)
         if field is None or deviation is None or self.largest is None:
             return np.full(self.x.shape, ANSWER_ROUNDINGS * (self.last * (2 if self.is_rounded else 1) + self.inner))
         with np.errstate(divide="ignore"):

@@ -7,6 +7,8 @@ import numpy as np
 
 from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
+from normviz.topics.same.detection.evidence import count_levels, is_explained, is_normalized, measure_evidence
+from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
 
 MAX_ROUNDING_SHARE = 0.1
 """Elements of which rounding may have changed this share are ignored."""
@@ -17,34 +19,16 @@ MIN_CLEAR_SHARE = 0.5
 MIN_TOTAL_DIGITS = 9
 """Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
+MIN_EVIDENCE, MIN_EVIDENCE_BEHIND_AFFINE = 2.0, 3.0
+"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): ten times the odds behind γ
+and β, whose axes multiply the explanations tried.
+"""
+
 MIN_DIGITS_EACH = 0.5
 """Least number of decimal digits of each y that a fit explains: many weak agreements prove nothing."""
 
 MIN_DIGITS_BEHIND_AFFINE = 1.0
 """Least number of digits of each y with fitted γ and β, which bring smooth functions of x near to each other."""
-
-
-class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
-
-    Attributes:
-        eps: ε.
-        xhat: x̂.
-        lost: bound of the rounding error of each element, relative to its size.
-        size: size of the numbers that each element comes from; 1 if something divides.
-        linear: x̂ without the division: x − E_B[x]. None if nothing divides.
-    """
-
-    eps: float
-    xhat: np.ndarray
-    lost: np.ndarray
-    size: np.ndarray
-    linear: np.ndarray | None = None
-
-    def select_channels(self, channels: slice) -> "FitTrial":
-        """Return the trial restricted to some channels."""
-        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
-        return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
 
 
 class FitOutcome(NamedTuple):
@@ -62,19 +46,33 @@ def judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> Fit
     """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
-    return _judge_fit(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
+    one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
+    found = FittedValues(trial.xhat, allowed, clear, int(clear.sum()) - fitted, y - y.mean(), one, zero)
+    outcome = _judge_fit(y, found, trial.eps)
+    is_tested = not outcome.fits or measure_evidence(y, trial, found, fitted) >= MIN_EVIDENCE
+    return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
 
 def fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Fit y = γ x̂ + β, with γ and β along some axes.
 
-    If x̂ without its division fits as well, the numbers cannot decide (`is_decided` is False).
+    The numbers cannot decide (`is_decided` is False) if x̂ without its division fits within the same rounding, if they
+    test too few of the statistics, or if γ and β make y a normalized output by themselves.
     """
-    found = regress_affine(y, trial, along)
-    if not (found.fits and found.is_decided) or trial.linear is None:
-        return found
-    plain = regress_affine(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
-    return found._replace(is_decided=not plain.fits)
+    found = solve_values(y, trial, along)
+    outcome = _judge_affine(y, trial, found)
+    if not (outcome.fits and outcome.is_decided) or trial.linear is None or (trial.is_affine and along == ("C",)):
+        return outcome
+    plain = solve_values(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
+    plain = plain._replace(allowed=np.maximum(plain.allowed, found.allowed))
+    is_told = (
+        is_explained(y, trial, found)
+        and measure_evidence(y, trial, found) >= MIN_EVIDENCE_BEHIND_AFFINE
+        and not _judge_affine(y, trial, plain).fits
+        and not is_normalized(y, found.allowed)
+        and _judge_fit(y, found._replace(free=count_levels(y, found)), trial.eps, 0.0).is_decided
+    )
+    return outcome._replace(is_decided=is_told)
 
 
 class AffineSolution(NamedTuple):
@@ -118,37 +116,37 @@ def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Affi
 
 
 @ignore_float_warnings
+def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FittedValues:
+    """Return the values γ x̂ + β, with γ and β along some axes by least squares."""
+    over = list_other_axes(along)
+    gain, bias, known, clear, noise, level = solve_affine(y, trial, along)
+    allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
+    count = clear.sum(over, keepdims=True)
+    free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
+    return FittedValues(gain * trial.xhat + bias, allowed, clear & known, free, y - level, gain, bias, along)
+
+
 def regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Judge whether y = γ x̂ + β, with γ and β along some axes by least squares."""
-    over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
-    gain, bias, known, clear, noise, level = solve_affine(y, trial, along)
-    count = clear.sum(over, keepdims=True)
-    allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
-    free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
-    found = _judge_fit(
-        y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level, MIN_DIGITS_BEHIND_AFFINE
-    )
+    return _judge_affine(y, trial, solve_values(y, trial, along))
+
+
+def _judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
+    """Judge fitted values, and whether γ is not 1 and β is not 0."""
+    outcome = _judge_fit(y, found, trial.eps, MIN_DIGITS_BEHIND_AFFINE)
     least = 8 * float(np.median(trial.lost))
-    has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
-    has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
-    return FitOutcome(*found[:4], has_gain, has_bias)
+    has_gain = bool(np.any(found.usable & (np.abs(found.gain - 1) > least)))
+    has_bias = bool(np.any(found.usable & (np.abs(found.bias) > least * np.maximum(np.abs(found.gain), 1))))
+    return outcome._replace(gain=has_gain, bias=has_bias)
 
 
-def _judge_fit(
-    y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
-    varying: np.ndarray,
-    least_digits: float = MIN_DIGITS_EACH,
-) -> FitOutcome:  # fmt: skip
-    """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide.
-
-    `clear`: elements that are not ignored; `free`: numbers of y minus fitted numbers; `varying`: y minus the constant
-    that β explains, whose digits a fit has to explain.
-    """
-    apart, largest = np.abs(y - fitted), float(np.abs(y).max())
+def _judge_fit(y: np.ndarray, found: FittedValues, eps: float, least_digits: float = MIN_DIGITS_EACH) -> FitOutcome:
+    """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide."""
+    apart, largest, clear = np.abs(y - found.values), float(np.abs(y).max()), found.usable
     if not clear.any():
         return FitOutcome(eps, inf, False, False)
     residual = float(apart[clear].max()) / (largest or 1.0)
-    size = float(np.sqrt(np.mean(varying[clear] ** 2)))
-    digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    is_decided = digits >= least_digits and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
-    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), is_decided)
+    size = float(np.sqrt(np.mean(found.varying[clear] ** 2)))
+    digits = -log10(min(max(float(np.median(found.allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
+    is_decided = digits >= least_digits and found.free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
+    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= found.allowed[clear])), is_decided)

@@ -61,8 +61,8 @@ def describe_fitted_eps(fit: CandidateFit) -> str:
     if len(fit.eps) == len(TRIED_EPSILONS):
         return f"any ε up to {typeset(TRIED_EPSILONS[0])}"
     if fit.eps[-1] == 0:
-        return f"ε ≤ {typeset(fit.eps[0])}"
-    return f"ε from {typeset(fit.eps[-1])} to {typeset(fit.eps[0])}"
+        return f"ε ≤ {typeset(fit.eps[0], 3)}"
+    return f"ε from {typeset(fit.eps[-1], 3)} to {typeset(fit.eps[0], 3)}"
 
 
 def describe_fitted_affine(fit: CandidateFit) -> str:

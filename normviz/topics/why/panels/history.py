@@ -4,13 +4,16 @@ import streamlit as st
 
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_references
+from normviz.topics.why.controls import CONTROL_ROW
 from normviz.topics.why.history import PRECURSORS, parse_arxiv_month, sort_schemes
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 
 
 def show(view: View, theme: str) -> None:
-    """Show all schemes in a table."""
+    """Show what came before batch norm, in the place of the controls, then all schemes in a table."""
+    with st.container(key=CONTROL_ROW):
+        st.caption(f"What came before: {'; '.join(row.text for row in PRECURSORS)}.")
     schemes = sort_schemes()
     batch = SCHEMES["batch"].reference
     since = {row.reference for row in schemes if row.reference.arxiv and row.reference.arxiv > (batch.arxiv or "")}
@@ -26,4 +29,3 @@ def show(view: View, theme: str) -> None:
     }
     st.table(rows, border="horizontal")
     draw_download_button(lambda: rows, "schemes")
-    st.caption(f"What came before: {'; '.join(row.text for row in PRECURSORS)}.")

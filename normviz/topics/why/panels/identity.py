@@ -11,7 +11,6 @@ from normviz.topics.why import state
 from normviz.topics.why.figures import draw_identity_lines
 from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
-from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
 
 FIRST_VALUES = "experiments?show=start&start_schemes=batch"
@@ -20,8 +19,6 @@ FIRST_VALUES = "experiments?show=start&start_schemes=batch"
 
 def show(view: View, theme: str) -> None:
     """Show a layer on its way to the identity, and a link to the experiment on the initial γ and β."""
-    page = Controls(state.Page, state.PREFIX, view, state.is_relevant)
-    page.draw("part")
     _show_undone(view, theme)
     st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
 

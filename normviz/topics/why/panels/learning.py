@@ -9,7 +9,7 @@ from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.text import typeset
 from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
-from normviz.topics.why.controls import draw_page_controls, draw_retrain_button
+from normviz.topics.why.controls import draw_retrain_button
 from normviz.topics.why.figures import draw_learning
 from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
@@ -27,7 +27,6 @@ LOOKS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
 def show(view: View, theme: str) -> None:
     """Show the test accuracy of networks with and without batch norm by step, then at the end by learning rate."""
     setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
-    draw_page_controls(view)
     runs, is_shipped = state.get_learning_results(setting)
     sweeps = find_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}

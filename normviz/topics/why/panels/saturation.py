@@ -13,7 +13,6 @@ from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import estimate_band, estimate_mean, format_mean_percent
 from normviz.describe.wording import format_decimals
 from normviz.topics.why import state
-from normviz.topics.why.controls import draw_page_controls
 from normviz.topics.why.learning import KIND_NAMES
 from normviz.topics.why.network import BATCH, TEST_DIGITS
 from normviz.topics.why.saturation import (
@@ -40,7 +39,6 @@ NOTHING = 0.005
 
 def show(view: View, theme: str) -> None:
     """Show the distribution of one unit's input over the training, with and without batch norm, and saturation."""
-    draw_page_controls(view)
     setting = build_settings(Setting, view)
     runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
     learned, _ = state.get_learning_results(setting)  # before anything is drawn, so that all of it comes at once

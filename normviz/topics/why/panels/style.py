@@ -23,7 +23,7 @@ def show(view: View, theme: str) -> None:
     kernel = view["kernel"] if view["space"] == "features" else 0
     found = state.get_restyled_photo(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
     names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
-    st.markdown(f"### {_describe_style(found, names, kernel, view['contrast'])}")
+    st.markdown(f"### {_write_headline(names, kernel, view['contrast'])}")
     shown = {
         "content": (f"{names[0]}: x", found.content, 0.0, 1.0),
         "style": (f"{names[1]}: its μ and σ", found.style, 0.0, 1.0),
@@ -39,6 +39,8 @@ def show(view: View, theme: str) -> None:
                 figure = draw_pictures({title: convert_to_pixels(image, low, high)}, [(low, high)], theme)
                 show_figure(figure, key, alt, "min(20rem, 75vw)")
     st.latex(r"y = \sigma_\text{style}\, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \mu_\text{style}")
+    if view["contrast"]:
+        st.markdown(_describe_moments(found, kernel))
     st.markdown(_describe_contrast(found, view["contrast"], view["eps"]))
     st.markdown(_describe_limits(found, kernel))
     clipped = float(((found.y < 0) | (found.y > 1)).mean())
@@ -51,15 +53,20 @@ def show(view: View, theme: str) -> None:
     )
 
 
-def _describe_style(photo: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
+def _write_headline(names: list[str], kernel: int, contrast: float) -> str:
+    """Describe the last picture: what comes from the photograph, and what from the style photograph."""
+    if not contrast:
+        return "Without contrast nothing is left: x̂ = 0."
+    return f"The {names[0].lower()} takes on the {names[1].lower()}’s {'patterns' if kernel else 'colours'}."
+
+
+def _describe_moments(photo: RestyledPhoto, kernel: int) -> str:
     """Describe how closely the last picture has the statistics of the style photograph."""
     gap = format_number(photo.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
-    what = f"each of {photo.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
-    if not contrast:
-        return "Without contrast nothing is left: x̂ = 0, and in its place stands the mean of the other picture."
+    channels = f"each of {photo.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
     return (
-        f"What is where comes from the {names[0].lower()}, the style from the {names[1].lower()}: {what} gets the "
-        f"{names[1].lower()}'s mean and, as far as ε lets it, standard deviation (off by {gap} of the largest)."
+        f"In the last picture {channels} has the mean and, up to ε, the standard deviation of the style photograph "
+        f"(largest difference {gap} of the largest)."
     )
 
 

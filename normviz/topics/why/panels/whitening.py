@@ -9,7 +9,6 @@ from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
-from normviz.topics.why.controls import draw_page_controls
 from normviz.topics.why.figures import MAX_DRAWN_POINTS, PointCloud, draw_batch_ellipses, draw_cloud
 from normviz.topics.why.whitening import (
     BATCH_COUNT,
@@ -51,7 +50,6 @@ COSTS_KEY = state.PREFIX + "costs"
 
 def show(view: View, theme: str) -> None:
     """Show a cloud of points and the stages of its whitening; then the simplifications of batch norm."""
-    draw_page_controls(view)
     if view["points"] == "digits":
         x = compute_digit_features(view["first"], view["second"])
         axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)

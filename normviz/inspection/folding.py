@@ -1,0 +1,58 @@
+"""Folding of batch norms with constant statistics into the layer before, tried on the copy of the model."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normviz.inspection.probing import find_parameter_axes
+from normviz.inspection.recording import LayerCall, Recorder, WeightCall
+
+EXACT = 1e-9
+"""Largest difference of the model's output, as a share of the largest one, that is rounding."""
+
+
+def list_obstacles(names: list[str], recorder: Recorder, run: Callable[[], Tensor]) -> dict[str, str]:
+    """Return for each batch norm why it cannot be folded into the layer before; "" if it can.
+
+    `recorder`, `run`: the record of the model in inference, and a function that returns its output.
+    """
+    return {name: _find_obstacle(recorder.layers[name], recorder, run) for name in names}
+
+
+def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor]) -> str:
+    before = None if call.producer is None else recorder.weights[call.producer]
+    if before is None or before.y.shape != call.x.shape or not torch.equal(before.y, call.x):
+        return "something else stands between"
+    if call.module is None or before.module is None:
+        return "it is a function"
+    if not any(each is before.weight for each in before.parameters):
+        return "the weight before it is computed"
+    zero, one = (call.compute(torch.full_like(call.x, value)) for value in (0.0, 1.0))
+    if not set(find_parameter_axes(one - zero)) <= {before.channel_axis % call.x.ndim}:
+        return "its channels are not those before it"
+    with torch.no_grad():
+        expected, folded = run(), _run_folded(call.module, before, one - zero, zero, run)
+    is_equal = float((expected - folded).abs().max()) <= EXACT * float(expected.abs().max())
+    return "" if is_equal else "the layer before it is used elsewhere, too"
+
+
+def _run_folded(
+    norm: nn.Module, before: WeightCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
+) -> Tensor:
+    """Run a model in which the layer before computes the norm's factor and shift, and the norm nothing."""
+
+    def scale(module: nn.Module, arguments: Any, output: Tensor) -> Tensor:
+        return output * factor.select(0, 0) + shift.select(0, 0)
+
+    assert before.module is not None
+    hooks = [
+        before.module.register_forward_hook(scale),
+        norm.register_forward_hook(lambda module, arguments, output: arguments[0]),
+    ]
+    try:
+        return run()
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -1,0 +1,79 @@
+"""Evidence of y for a fit: digits of the statistics that it tests, its distinct values, and other explanations."""
+
+from math import inf, prod
+
+import numpy as np
+
+from normviz.core.fields import AXES
+from normviz.core.normalize import ignore_float_warnings
+from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
+
+LEAST_RESIDUAL = 1 / 8
+"""Least error of an element that counts as measured, as a share of its bound."""
+
+MAX_UNEXPLAINED = 0.4
+"""Largest share of the error of x̂ alone that γ and β may leave, as a root mean square."""
+
+UNIT_TOLERANCE = 0.01
+"""Largest difference of a normalized output's mean square from 1: ε and rounding."""
+
+
+@ignore_float_warnings
+def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> float:
+    """Measure how many decimal digits of the statistics that divide a fit has tested; infinite if nothing divides.
+
+    Without γ and β, y tests the size of every statistic. Behind γ it tests their differences, as far as γ leaves them:
+    none of batch norm. Each counts with the digits by which it changes an element of y beyond rounding. Whitening is
+    tested by its mixing of channels: C (C - 1) / 2 numbers for each group.
+
+    `fitted`: the number of parameters estimated from y, such as ε.
+    """
+    if trial.divisors is None:
+        return inf
+    number, logarithm, unmixed = trial.divisors
+    owner = np.unique(number, return_inverse=True)[1].reshape(number.shape)
+    change, group = trial.xhat, owner
+    if unmixed is not None:
+        change = trial.xhat - unmixed
+    elif found.along:
+        change = trial.xhat * (logarithm - logarithm.mean(list_other_axes(found.along), keepdims=True))
+        first = tuple(slice(None) if axis in found.along else slice(1) for axis in AXES["activation"])
+        group = np.broadcast_to(owner[first], owner.shape)
+    off = np.maximum(np.abs(y - found.values), LEAST_RESIDUAL * found.allowed)
+    square, error = (
+        np.bincount(owner.ravel(), np.where(found.usable, each, 0.0).ravel() ** 2)
+        for each in (found.gain * change, off)
+    )
+    digits = np.log10(np.clip(square / np.where(error > 0, error, 1), 1, 1e32)) / 2
+    tested = digits > 0
+    if unmixed is not None:
+        channels = number.shape[3] // len(digits)
+        return float(digits.sum()) * channels * (channels - 1) / 2
+    absorbed = len(np.unique(group[tested[owner]])) if found.along else fitted
+    count = int(tested.sum())
+    return float(digits.sum()) * max(0, count - absorbed) / max(count, 1)
+
+
+def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
+    """Return True if y has mean 0 and mean square 1 at each index of an axis, as a second normalization leaves it."""
+    for axis in (axis for axis in range(4) if y.shape[axis] > 1):
+        over = tuple(k for k in range(4) if k != axis)
+        mean, square, off = (np.mean(each, over) for each in (y, y**2, allowed))
+        if np.all(np.abs(mean) <= off) and np.all(np.abs(square - 1) < UNIT_TOLERANCE):
+            return True
+    return False
+
+
+def is_explained(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
+    """Return True if γ and β explain most of what x̂ alone leaves of y; where they do not, x̂ alone would have to fit."""
+    left, alone = (float(np.sum((y - each)[found.usable] ** 2)) for each in (found.values, trial.xhat))
+    return left < MAX_UNEXPLAINED**2 * alone
+
+
+def count_levels(y: np.ndarray, found: FittedValues) -> int:
+    """Count the values of y that differ by more than rounding, minus the numbers of γ and β: equal ones test once."""
+    over = list_other_axes(found.along)
+    order = np.moveaxis(np.where(found.usable, y, np.nan), over, range(len(over)))
+    rows = np.sort(order.reshape(prod(order.shape[: len(over)]), -1), axis=0)
+    levels = (np.diff(rows, axis=0) > LEAST_RESIDUAL * np.median(found.allowed[found.usable])).sum(0) + 1
+    return int(np.maximum(levels - 2, 0).sum())

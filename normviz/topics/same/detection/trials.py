@@ -1,0 +1,83 @@
+"""Values that a candidate of the detector gives to y, before and after γ and β are fitted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import AXES
+
+
+class FitTrial(NamedTuple):
+    """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
+
+    Attributes:
+        eps: ε.
+        xhat: x̂.
+        lost: bound of the rounding error of each element, relative to its size.
+        size: size of the numbers that each element comes from; 1 if something divides.
+        linear: x̂ without the division: x − E_B[x]. None if nothing divides.
+        divisors: the statistics that divide; None if nothing divides.
+        is_affine: True if x̂ is an affine function of each channel.
+    """
+
+    eps: float
+    xhat: np.ndarray
+    lost: np.ndarray
+    size: np.ndarray
+    linear: np.ndarray | None = None
+    divisors: "Divisors | None" = None
+    is_affine: bool = False
+
+    def select_channels(self, channels: slice) -> "FitTrial":
+        """Return the trial restricted to some channels."""
+        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
+        linear = None if self.linear is None else self.linear[..., channels]
+        divisors = None if self.divisors is None else self.divisors.select_channels(channels)
+        return self._replace(xhat=xhat, lost=lost, size=size, linear=linear, divisors=divisors)
+
+
+class Divisors(NamedTuple):
+    """Statistics that divide the elements of x̂.
+
+    Attributes:
+        number: the number of each element's statistic.
+        logarithm: its natural logarithm.
+        unmixed: of whitening, x̂ if each channel were divided alone.
+    """
+
+    number: np.ndarray
+    logarithm: np.ndarray
+    unmixed: np.ndarray | None = None
+
+    def select_channels(self, channels: slice) -> "Divisors":
+        """Return the divisors restricted to some channels."""
+        unmixed = None if self.unmixed is None else self.unmixed[..., channels]
+        return Divisors(self.number[..., channels], self.logarithm[..., channels], unmixed)
+
+
+class FittedValues(NamedTuple):
+    """Values that a candidate gives to y, γ x̂ + β or x̂ alone.
+
+    Attributes:
+        values: the fitted values.
+        allowed: bound of the rounding error of each.
+        usable: elements that are not ignored.
+        free: number of elements minus the number of fitted γ and β.
+        varying: y minus the constant that β explains, whose digits a fit has to explain.
+        gain, bias: γ and β.
+        along: axes along which γ and β were fitted.
+    """
+
+    values: np.ndarray
+    allowed: np.ndarray
+    usable: np.ndarray
+    free: int
+    varying: np.ndarray
+    gain: np.ndarray
+    bias: np.ndarray
+    along: tuple[str, ...] = ()
+
+
+def list_other_axes(along: tuple[str, ...]) -> tuple[int, ...]:
+    """List the axes of (N, H, W, C) along which γ and β do not vary."""
+    return tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
