@@ -117,8 +117,8 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
 
     Arrays may have any size. Statistics are computed from all elements of a field. Of axes that no field averages, such
     as the examples of layer norm, evenly spaced indices are used: up to 2²⁰ elements, or else 16 fields. Up to 2²⁰
-    evenly spaced elements of y decide. Memory, beyond x and y, was 64 to 74 bytes for each element of x at 2 and 26
-    million elements; small arrays take more for each element, and some 10 MB in all.
+    evenly spaced elements of y decide. Memory, beyond x and y, was 77 to 102 bytes for each element of x at 2 million
+    elements; small arrays take more for each element, and some 10 MB in all.
 
     The result has a `verdict`, "one", "several" or "none", the `layers` that explain y, and `layer`, which is None
     unless the verdict is "one".
