@@ -72,5 +72,5 @@ def _is_numerically_safe(mean: Array | None, mean_square: Array, same: bool) -> 
 
 def _is_compiled_by_torch() -> bool:
     """Return True inside of torch.compile and torch.export, which stop at the first number that is read."""
-    torch = sys.modules.get("torch")  # which another thread may still be importing: its last names come late
-    return torch is not None and hasattr(torch, "compile") and torch.compiler.is_compiling()
+    compiler = sys.modules.get("torch.compiler")  # which another thread may still be importing, without all its names
+    return getattr(compiler, "is_compiling", bool)()

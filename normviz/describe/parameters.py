@@ -121,8 +121,7 @@ def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, st
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
     if name == "running whitening matrix":
-        groups = scheme.count_matrices(shape)
-        return str((groups, shape[-1] // groups, shape[-1] // groups)), "–", "–"
+        return str(scheme.kind.compute_divisor_shape(scheme, shape)), "–", "–"
     rules = zip(scheme.axes, scheme.fields[0].rules if scheme.fields else (FULL,) * 4, strict=True)
     kept = [axis for axis, rule in rules if rule != FULL and axis != "N"]  # for inference, whose examples are others
     return _find_shapes_along(scheme, kept, shape)

@@ -1,6 +1,6 @@
 """Controls of the tensor on any page: shape, data, own file, and the windows of a scheme."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -72,11 +72,6 @@ def draw_eps_control(view: View, prefix: str = "") -> None:
     draw_value_slider(prefix + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
 
 
-def draw_alpha_control(view: View, prefix: str = "") -> None:
-    """Draw the slider of α of a scheme without statistics; `prefix` starts its key in the session."""
-    draw_value_slider(prefix + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
-
-
 def draw_file_upload(placeholder: str) -> None:
     """Draw the upload of the user's own file and its name; until then, a note "`placeholder` shown"."""
     state = st.session_state
@@ -107,19 +102,24 @@ def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
     st.button(f"Use {format_shape(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
 
 
-def draw_group_control(view: View) -> None:
-    """Draw the control of the number of groups."""
-    cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
-    st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
+RADIUS_LABEL = "Neighbourhood that divides: radius $R_B$"
 
 
-def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the controls of a scheme with windows: radii, and the choice of axes; `prefix` starts their keys."""
-    draw_radius_control(prefix)
-    draw_mean_window_controls(axes, prefix)
+def draw_main_parameters(
+    view: View, is_relevant: Callable[[str], bool], prefix: str = "", radius_label: str = RADIUS_LABEL
+) -> None:
+    """Draw the controls of groups G, radius R and α, if they are relevant; `prefix` starts their keys."""
+    if is_relevant("groups"):
+        cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
+        label = f"Groups G (divisors of {cut})"
+        st.selectbox(label, list_group_counts(view), key=prefix + "groups", **PERSIST_STATE)
+    if is_relevant("radius"):
+        draw_radius_control(prefix, radius_label)
+    if is_relevant("alpha"):
+        draw_value_slider(prefix + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
-def draw_radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
+def draw_radius_control(prefix: str, label: str) -> None:
     """Draw the control of the radius of the divisor's windows."""
     st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **PERSIST_STATE)
 

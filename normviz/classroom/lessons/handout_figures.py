@@ -41,7 +41,7 @@ def draw_step_cubes(link: str) -> str:
     if any(n > most for n, most in zip(lengths, MAX_LENGTHS.values(), strict=True)):
         return ""
     return "".join(
-        _draw_cube(scheme, shape, view["focus"]) for scheme in PAGE_SCHEMES[page](view) if not scheme.is_weight_scheme
+        _draw_cube(scheme, shape, view["focus"]) for scheme in PAGE_SCHEMES[page](view) if scheme.activation_part
     )
 
 

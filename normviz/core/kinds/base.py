@@ -102,6 +102,15 @@ class Kind:
         """Return the fields whose elements all influence an element of x̂; a field inside another is left out."""
         return scheme.fields
 
+    def count_terms(self, scheme: "Scheme", shape: Shape) -> int:
+        """Return the number of elements of v that are added up, with weights, in one element of x̂."""
+        return 1
+
+    def compute_divisor_shape(self, scheme: "Scheme", shape: Shape) -> tuple[int, ...]:
+        """Return the shape of the statistic that divides, for a scheme with a suppression field."""
+        assert scheme.suppression is not None
+        return scheme.suppression.compute_statistics_shape(shape)
+
     def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
         """Return the fields over which x and v² are averaged; None where the kind averages neither."""
         return scheme.summation, None

@@ -77,6 +77,13 @@ class WhiteningKind(Kind):
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
         return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
 
+    def count_terms(self, scheme: "Scheme", shape: Shape) -> int:
+        return shape[-1] // self.count_matrices(scheme, shape)
+
+    def compute_divisor_shape(self, scheme: "Scheme", shape: Shape) -> tuple[int, ...]:
+        groups = self.count_matrices(scheme, shape)
+        return groups, shape[-1] // groups, shape[-1] // groups
+
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
         return scheme.fields[-1:]
 

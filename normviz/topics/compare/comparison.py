@@ -36,11 +36,11 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Describe the number of statistics, the number of elements of each, and their shapes."""
     bound = BoundScheme(scheme, shape)
-    shapes = [format_shape(part.field.compute_statistics_shape(shape)) for part in bound.statistics]
-    groups = scheme.count_matrices(shape)
-    if groups and len(shapes) == 2:
-        shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
-    return "; ".join([bound.describe_statistic_counts(), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
+    shapes: list[tuple[int, ...]] = [part.field.compute_statistics_shape(shape) for part in bound.statistics]
+    if len(shapes) == 2:
+        shapes[1] = scheme.kind.compute_divisor_shape(scheme, shape)
+    words = " and ".join(map(format_shape, shapes))
+    return "; ".join([bound.describe_statistic_counts(), *([f"shape {words}"] if shapes else [])])
 
 
 def describe_learned(scheme: Scheme, shape: Shape) -> str:

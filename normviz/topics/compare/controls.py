@@ -1,5 +1,8 @@
 """Controls of the compare page. Every widget's key is that of a value in `compare.state.PARAMS`."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import streamlit as st
 
 from normviz.charts.colourings import COLOUR_NAMES, list_colours
@@ -14,8 +17,7 @@ from normviz.ui.tensor import OWN_DATA, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
     draw_data_controls,
     draw_eps_control,
-    draw_group_control,
-    draw_radius_control,
+    draw_main_parameters,
     draw_shape_controls,
 )
 from normviz.web.components.picked import show_choice_bar
@@ -26,10 +28,7 @@ def controls(view: View) -> None:
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
         custom.draw_custom_controls(view["schemes"], view, get_view_lengths)
-        if is_relevant_to_any(view["schemes"], "groups"):
-            draw_group_control(view)
-        if is_relevant_to_any(view["schemes"], "radius"):
-            draw_radius_control(label="Radius R of the windows")
+        draw_main_parameters(view, partial(_has_control, view["schemes"]), radius_label="Radius R of the windows")
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
@@ -37,3 +36,8 @@ def controls(view: View) -> None:
             draw_eps_control(view)
     names = ", ".join(scheme.label for scheme in build_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")
+
+
+def _has_control(keys: Sequence[str], name: str) -> bool:
+    """Return True if a parameter of these schemes has a control here; α has its default."""
+    return name != "alpha" and is_relevant_to_any(keys, name)

@@ -90,7 +90,7 @@ class Part(ExperimentJob, kind="experiments/speed", version=2):
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
             scheme = row.scheme
-            if scheme.count_matrices(self.shape):
+            if scheme.kind.decomposes:
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
             elif any(field.windowed_axes for field in scheme.fields):
                 each += 3e-7 * elements

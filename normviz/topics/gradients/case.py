@@ -141,8 +141,7 @@ class HomeworkCase:
         r = np.full_like(xhat, max(scheme.alpha, 1.0))
         if scheme.suppression is not None:
             slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
-            matrices = scheme.count_matrices(xhat.shape)
-            terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
+            terms = scheme.kind.count_terms(scheme, xhat.shape)
             r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
             most = broadcast_statistic(reduce_boxes(np.abs(task.x), field.coarse_field, np.max), xhat.shape) * r

@@ -1,5 +1,7 @@
 """The controls of the page "Gradients". Every widget's key is a value in `gradients.state.PARAMS`."""
 
+from functools import partial
+
 import streamlit as st
 
 from normviz.core.registry import Scheme
@@ -15,11 +17,10 @@ from normviz.topics.gradients.state import (
 )
 from normviz.ui import custom
 from normviz.ui.link import PERSIST_STATE, View
-from normviz.ui.scheme import find_grouped_axes, list_group_counts
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
-from normviz.ui.tensor_controls import draw_alpha_control, draw_eps_control, draw_window_controls
+from normviz.ui.tensor_controls import draw_eps_control, draw_main_parameters, draw_mean_window_controls
 
 
 def controls(view: View) -> None:
@@ -50,13 +51,9 @@ def controls(view: View) -> None:
 def _draw_parameters(view: View, scheme: Scheme) -> None:
     """Draw the controls of the scheme's own parameters, except ε."""
     custom.draw_custom_controls([scheme.key], view, get_view_lengths, PREFIX)
-    if is_relevant(view, "groups"):
-        cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
-        st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key=PREFIX + "groups", **PERSIST_STATE)
+    draw_main_parameters(view, partial(is_relevant, view), PREFIX)
     if is_relevant(view, "radius"):
-        draw_window_controls(["H", "W", "C"], PREFIX)
-    if is_relevant(view, "alpha"):
-        draw_alpha_control(view, PREFIX)
+        draw_mean_window_controls(["H", "W", "C"], PREFIX)
 
 
 def _draw_shape(view: View, scheme: Scheme) -> None:

@@ -1,5 +1,7 @@
 """Controls of the tensor lab. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,12 +15,10 @@ from normviz.ui.link import PERSIST_STATE, View, draw_segments, is_phone
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
-    draw_alpha_control,
     draw_data_controls,
     draw_eps_control,
-    draw_group_control,
+    draw_main_parameters,
     draw_mean_window_controls,
-    draw_radius_control,
     draw_seed_control,
     draw_shape_controls,
 )
@@ -33,7 +33,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
-        _draw_main_parameter(view, scheme)
+        draw_main_parameters(view, partial(has_parameter, scheme))
     with rest:
         draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, has_advanced_changes(view)
@@ -61,16 +61,6 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
             "View", VIEW_NAMES, key="view shown", required=True, format_func=VIEW_NAMES.__getitem__,
             on_change=lambda: st.session_state.update(view=st.session_state["view shown"]),
         )  # fmt: skip
-
-
-def _draw_main_parameter(view: View, scheme: Scheme) -> None:
-    """Draw the control of the scheme's main parameter: groups G, radius R or α."""
-    if has_parameter(scheme, "groups"):
-        draw_group_control(view)
-    if has_parameter(scheme, "radius"):
-        draw_radius_control()
-    if has_parameter(scheme, "alpha"):
-        draw_alpha_control(view)
 
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:

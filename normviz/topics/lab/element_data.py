@@ -95,7 +95,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """
     same = find_equal_schemes(scheme, shape) if scheme.has_effect or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if scheme.count_matrices(shape) or not other.count_matrices(shape)]
+    news = [other for other in same if other.is_general_form or not scheme.is_general_form]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.

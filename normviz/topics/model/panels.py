@@ -60,10 +60,9 @@ def show(view: View, theme: str) -> None:
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
         return
-    show_layers(model, view)
-    layer = model.find_layer(view["layer"])
-    if layer is not None:
-        show_layer(layer, view, theme)
+    layer = model.choose_layer(view["layer"])
+    show_layers(model, layer)
+    show_layer(layer, view, theme)
 
 
 def show_findings(model: ReportedModel) -> None:
@@ -91,10 +90,10 @@ def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
     )
 
 
-def show_layers(model: ReportedModel, view: View) -> None:
+def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
     """Show the table of layers; a row that is chosen opens its layer."""
-    chosen = model.list_names().index(view["layer"])
-    st.session_state[TABLE_KEY] = {"selection": {"rows": [chosen], "columns": [], "cells": []}}
+    row = model.list_names().index(chosen.name)
+    st.session_state[TABLE_KEY] = {"selection": {"rows": [row], "columns": [], "cells": []}}
     st.dataframe(
         tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
         column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},

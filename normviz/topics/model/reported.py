@@ -117,9 +117,11 @@ class ReportedModel:
         """Return the names of the layers, in their order."""
         return [layer.name for layer in self.layers]
 
-    def find_layer(self, name: str) -> ReportedLayer | None:
-        """Return the layer of a name; None if there is none."""
-        return next((layer for layer in self.layers if layer.name == name), None)
+    def choose_layer(self, name: str) -> ReportedLayer:
+        """Return the layer of a name; for "" the first one with a finding, or else the first."""
+        names = self.list_names()
+        with_finding = [finding.layer for finding in self.findings if finding.layer in names]
+        return self.layers[names.index(name or [*with_finding, *names][0])]
 
 
 def parse_model_file(file: ModelFile) -> ReportedModel:

@@ -40,13 +40,9 @@ def get_model(view: View) -> ReportedModel | None:
 
 
 def _fit_layer(given: Any, view: View) -> str:
-    """Return the name of the most similar layer; for "" of the first one with a finding, or else of the first."""
+    """Return the name of the most similar layer; "" stays: then the page chooses one."""
     model = get_model(view)
-    if model is None or not model.layers:
-        return ""
-    names = model.list_names()
-    with_finding = [finding.layer for finding in model.findings if finding.layer in names]
-    return make_choice_fitter(names)(given, view) if given else [*with_finding, *names][0]
+    return make_choice_fitter(model.list_names())(given, view) if given and model is not None else ""
 
 
 def _explain_layer(given: Any, view: View) -> str | None:

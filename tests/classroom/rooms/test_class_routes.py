@@ -119,7 +119,8 @@ def test_a_class_that_answers_at_once_is_counted_once(lecturer):
     assert lecturer.results["counts"] == [34, 33, 33]
 
 
-def test_a_student_hears_of_a_change_at_once(lecturer):
+def test_a_student_hears_of_a_change_at_once(lecturer, monkeypatch):
+    monkeypatch.setattr(class_watch, "POLL_SECONDS", 60.0)  # so long does nobody look for changes of other servers
     version = lecturer.state["version"]
     with ThreadPoolExecutor(4) as threads:
         waiting = [threads.submit(lecturer.client.get, f"/class/{lecturer.code}?after={version}") for _ in range(4)]

@@ -45,6 +45,6 @@ def test_the_heading_names_the_largest_difference(statistics, heading):
 
 def test_the_figure_is_that_of_layers_with_running_averages():
     (trace,) = plots(opened(layer="layer1.bn1"))["channels"]["figure"]["data"]
-    layer = read_example("resnet").find_layer("layer1.bn1")
+    layer = read_example("resnet").choose_layer("layer1.bn1")
     np.testing.assert_allclose(trace["x"], compute_channel_gaps(layer.recorded.statistics, layer.eps).shift, rtol=1e-6)
     assert "channels" not in plots(opened(layer="norm"))

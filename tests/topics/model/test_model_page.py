@@ -73,7 +73,7 @@ def test_the_lab_takes_the_activations_with_their_link_only():
     offered = at.session_state[OFFERED_KEY]
     assert r"k\_norm: unknown kind" in said(at)
     assert links(at)["Its activations in **Tensor lab**"][1].items() >= offered.link.items()
-    x = read_example("llama").find_layer("k_norm").recorded.x
+    x = read_example("llama").choose_layer("k_norm").recorded.x
     np.testing.assert_array_equal(offered.x, x)
     for link, is_taken in ((offered.link, True), ({"data": "own"}, False)):
         lab = AppTest.from_file(ROOT / "pages/tensor_lab.py", default_timeout=60)

@@ -9,7 +9,7 @@ from normviz.core.fields import FULL, OWN
 from normviz.topics.model.scale_effect import describe_scale_effect, measure_scale_effect
 from normviz.topics.model.state import read_example
 
-LAYER = read_example("resnet").find_layer("layer1.bn1")
+LAYER = read_example("resnet").choose_layer("layer1.bn1")
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-5, 1e-2, 1.0])

@@ -57,8 +57,7 @@ def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ..
 
 def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
     """Return for each axis whether x̂ at one index depends on x at other indices of it."""
-    mixes = scheme.count_matrices(shape) > 0
-    return tuple(any(field.rules[k] != OWN for field in scheme.fields) or (k == 3 and mixes) for k in range(4))
+    return tuple(any(field.rules[axis] != OWN for field in scheme.fields) for axis in range(4))
 
 
 def space_evenly(shape: Shape, lengths: Shape) -> tuple[np.ndarray, ...]:
