@@ -83,6 +83,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 3
 	$(BIN)/python benchmarks/phones.py
 	$(BIN)/python benchmarks/library.py
+	$(BIN)/python benchmarks/inspectors.py
 	$(BIN)/python benchmarks/beside_jobs.py --rounds 1
 	$(BIN)/python benchmarks/cluster.py --jobs 50
 

@@ -104,13 +104,18 @@ def panels(state: ModuleType) -> dict[str, Act]:
     return {f"panel {name}": pick(name) for name in (*others, *hidden, first)}
 
 
+def open_advanced(page: Page) -> None:
+    """Open the rarer settings in the sidebar."""
+    page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
+
+
 def enter(label: str, value: str) -> Act:
     """Type a number."""
 
     def act(page: Page) -> None:
         field = page.get_by_label(label, exact=True)
         if not field.is_visible():
-            page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
+            open_advanced(page)
         field.fill(value)
         field.press("Enter")
 
@@ -150,7 +155,10 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     ),
     "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N batch", "3")}),
     "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C channels", "4")}),
-    "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
+    "compare": (
+        "compare",
+        {"advanced": open_advanced} | {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")},
+    ),
     "identities": ("identities", panels(identities)),
     "variants": ("identities?panel=variants", {"length": enter("N batch", "3")}),
     "invariance": (

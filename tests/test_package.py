@@ -41,7 +41,7 @@ def needs(*extras):
     ("extras", "files"),
     [
         (("train", "show", "app"), ["requirements.txt"]),
-        (("train", "show", "app", "cluster", "dev"), ["requirements.txt", "requirements-dev.txt"]),
+        (("train", "show", "app", "cluster", "postgres", "dev"), ["requirements.txt", "requirements-dev.txt"]),
     ],
 )
 def test_the_pins_are_what_the_package_asks_for(extras, files):

@@ -76,6 +76,7 @@ DESK_WORDS = {
     "qr-alt": "QR code of the page where students join",
     "join-at": "Join at",
     "join-code": "Code",
+    "local": "Phones cannot open this address. Serve the app to a network, and open this page by the machine's name.",
     "none": "Ask your first question. The phones of your students are waiting for it.",
     "right": "✓ right answer",
     "state-open": "{total} answers so far. Students can still change theirs.",

@@ -268,6 +268,7 @@ export class Desk {
     if (this.part("code").dataset.code !== opened.code) {
       this.part("code").dataset.code = opened.code;
       write(this.part("code"), groupCode(opened.code));
+      this.part("local").hidden = !/^(localhost|127\..*|\[::1\])$/.test(location.hostname);
       write(this.part("address"), address.replace(/^https?:\/\//, ""));
       const picture = find(this.root, '[data-part="qr"]', HTMLImageElement);
       picture.src = `${this.data.base}join/${opened.code}/qr.svg?origin=${encodeURIComponent(location.origin)}`;

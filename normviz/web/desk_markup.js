@@ -20,6 +20,7 @@ export function buildMarkup(words) {
   <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
     <img data-part="qr" alt="${words["qr-alt"]}" width="400" height="400">
     <p>${words["join-at"]}<br><strong data-part="address"></strong></p>
+    <p data-part="local" hidden>${words.local}</p>
     <p>${words["join-code"]}<br><strong data-part="code" class="code"></strong></p>
   </section>
   <div class="work">

@@ -32,6 +32,7 @@ TITLES = {
         "Frames a second while the cube collapses: median (least–most)",
         "Python alone, ms: medians of 1",
     ],
+    "inspectors.py": [""],
     "library.py": ["normalize, 8 × 24 × 24 × 16, float32, ms of processor time: medians of 1"],
     "links.py": [f"{len(PAGE_TEXTS)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
     "map.py": [""],

@@ -34,3 +34,11 @@ def test_a_mistake_ends_in_one_line(mistake):
 def test_no_normalization_at_all_has_no_layer():
     found = normviz.detect(X, np.random.default_rng(1).normal(size=X.shape), layout="NCHW")
     assert (found.verdict, found.layer) == ("none", None)
+
+
+@pytest.mark.parametrize("key", ["layer", "batch", "group", "whitening"])
+def test_large_arrays_are_named_from_a_part(key):
+    x = np.random.default_rng(0).normal(size=(64, 16, 8, 8)) * np.linspace(0.3, 2, 64).reshape(64, 1, 1, 1)
+    groups = {"groups": 4} if key in ("group", "whitening") else {}
+    found = normviz.detect(x, normviz.normalize(x, key, layout="NCHW", **groups).y, layout="NCHW")
+    assert found.layer.scheme.key == key

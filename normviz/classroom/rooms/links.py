@@ -35,6 +35,6 @@ def check_own_link(text: str, host: str, base_path: str, pages: Collection[str])
     path = split.path
     if base_path and path.startswith(f"{base_path}/"):
         path = path[len(base_path) :]
-    if not is_here or not path.startswith("/") or path.strip("/") not in pages or "\\" in text:
+    if not is_here or not path.startswith("/") or path.strip("/") not in pages:
         raise refused
     return f"/{path.strip('/')}" + (f"?{query}" if query else "")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -220,6 +220,8 @@ async def _respond(answer: Callable[[], Awaitable[Body]]) -> Response:
         return JSONResponse(await answer(), headers=NO_STORE_HEADERS)
     except RefusedRequest as refused:
         return JSONResponse({"error": refused.reason}, refused.status, NO_STORE_HEADERS)
+    except ClientDisconnect:
+        return Response(status_code=400)  # for nobody
     except DATABASE_ERRORS as error:
         print(f"normviz: the database of classes: {' '.join(str(error).split())[:300]}", file=sys.stderr)
         return JSONResponse({"error": "The database of classes does not answer."}, 503, NO_STORE_HEADERS)

@@ -79,12 +79,9 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
             st.markdown(_explain_speed(run, step))
         else:
             st.markdown(_EXPLAINED_RUNS)
-        with st.expander("What is trained?"):
-            three, eight = DIGIT_PAIR
-            st.markdown(
-                f"A classifier with two weights tells {three} from {eight}. Each digit is reduced to two numbers, its "
-                f"first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer is {eight}. The grey "
-                "areas of the plane are levels of the loss over all digits."
+            st.caption(
+                "Each digit is two numbers, its first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer "
+                f"is {DIGIT_PAIR[1]}. Grey areas: levels of the loss."
             )
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
@@ -93,7 +90,7 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(_explain_growth(run, rate))
 
 
-_EXPLAINED_RUNS = """Two runs of SGD learn to tell 3 from 8. Both start from the same **w**.
+_EXPLAINED_RUNS = f"""Two runs of SGD learn to tell {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. Both start from one **w**.
 
 - **Without** weight norm, SGD changes w itself.
 - With **weight norm**, SGD changes v and g. Then w = g · v/‖v‖: it points along **v**, and g is its length."""

@@ -119,7 +119,8 @@ def test_a_class_that_answers_at_once_is_counted_once(lecturer):
     assert lecturer.results["counts"] == [34, 33, 33]
 
 
-def test_a_student_hears_of_a_change_at_once(lecturer):
+def test_a_student_hears_of_a_change_at_once(lecturer, monkeypatch):
+    monkeypatch.setattr(class_watch, "POLL_SECONDS", 60.0)  # so long does nobody look for changes of other servers
     version = lecturer.state["version"]
     with ThreadPoolExecutor(4) as threads:
         waiting = [threads.submit(lecturer.client.get, f"/class/{lecturer.code}?after={version}") for _ in range(4)]
@@ -244,6 +245,7 @@ def test_only_links_of_own_pages_are_passed_on(lecturer, link, stored):
 def test_a_class_is_led_paused_and_let_go(lecturer):
     assert is_refusal(lecturer.post("pace", mode="follow"))
     assert is_refusal(lecturer.post("pace", mode="fly"))
+    assert lecturer.post("pace", link="/why").json() == {"mode": "follow", "link": "/why"}
     for mode in ("follow", "pause", "free"):
         assert lecturer.post("pace", mode=mode, link="/compare").status_code == 200
         assert lecturer.state["pace"] == {"mode": mode, "link": "/compare"}

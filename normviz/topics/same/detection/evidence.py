@@ -30,7 +30,7 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     """
     if trial.divisors is None:
         return inf
-    number, logarithm, unmixed = trial.divisors
+    number, logarithm, unmixed, mixed = trial.divisors
     owner = np.unique(number, return_inverse=True)[1].reshape(number.shape)
     change, group = trial.xhat, owner
     if unmixed is not None:
@@ -47,8 +47,7 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     digits = np.log10(np.clip(square / np.where(error > 0, error, 1), 1, 1e32)) / 2
     tested = digits > 0
     if unmixed is not None:
-        channels = number.shape[3] // len(digits)
-        return float(digits.sum()) * channels * (channels - 1) / 2
+        return float(digits.sum()) * mixed * (mixed - 1) / 2
     absorbed = len(np.unique(group[tested[owner]])) if found.along else fitted
     count = int(tested.sum())
     return float(digits.sum()) * max(0, count - absorbed) / max(count, 1)

@@ -247,15 +247,14 @@ def compute_trials(
         yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at], None, divisors)
         return
     v, linear = result.v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
-    alone = np.sqrt((result.v**2).mean((0, 1, 2)))
+    alone = np.broadcast_to(np.sqrt((result.v**2).mean((0, 1, 2))), x.shape)[at]
     whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
     for eps in epsilons:
         if whitening is not None:
             xhat, deviation = whitening.compute(eps)
             xhat = xhat[at]
-            divisors = Divisors(
-                number, np.zeros(xhat.shape), v / np.where(alone == 0, np.inf, np.hypot(alone, eps**0.5))
-            )
+            unmixed = v / np.where(alone == 0, np.inf, np.hypot(alone, eps**0.5))
+            divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), x.shape)[at]
@@ -278,8 +277,8 @@ class _Whitening:
     """Whitening at several ε from one singular value decomposition of each group's centred vectors."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme) -> None:
-        self.shape = v.shape
-        rows = v.reshape(prod(v.shape[:3]), scheme.count_matrices(v.shape), -1)
+        self.shape, self.groups = v.shape, scheme.count_matrices(v.shape)
+        rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
         self.deviation = values / len(rows) ** 0.5
         self.length = len(rows) ** 0.5

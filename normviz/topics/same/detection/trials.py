@@ -43,16 +43,20 @@ class Divisors(NamedTuple):
         number: the number of each element's statistic.
         logarithm: its natural logarithm.
         unmixed: of whitening, x̂ if each channel were divided alone.
+        mixed: of whitening, the number of channels in a group.
     """
 
     number: np.ndarray
     logarithm: np.ndarray
     unmixed: np.ndarray | None = None
+    mixed: int = 1
 
     def select_channels(self, channels: slice) -> "Divisors":
         """Return the divisors restricted to some channels."""
         unmixed = None if self.unmixed is None else self.unmixed[..., channels]
-        return Divisors(self.number[..., channels], self.logarithm[..., channels], unmixed)
+        return self._replace(
+            number=self.number[..., channels], logarithm=self.logarithm[..., channels], unmixed=unmixed
+        )
 
 
 class FittedValues(NamedTuple):
