@@ -97,9 +97,9 @@ def describe_output(model: ReportedModel) -> str:
     """Describe what changes the output of a whole model: other examples, and inference; "" if nothing was measured."""
     if model.influence is None or model.gap is None:
         return ""
-    others = "does not depend" if abs(model.influence) < NEGLIGIBLE else "depends"
+    outputs = "no output" if abs(model.influence) < NEGLIGIBLE else "each output"
     mode = "does not change" if abs(model.gap) < NEGLIGIBLE else "changes"
-    return f"In training, each output {others} on the rest of its batch. Calling eval() {mode} it."
+    return f"In training, {outputs} depends on the rest of its batch. Calling eval() {mode} outputs."
 
 
 def explain_table(model: ReportedModel) -> str:

@@ -43,7 +43,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
     assert words.index("**bn1.** Its parameters are frozen") < words.index("### bn1: Batch")
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
-    assert "In training, each output depends on the rest of its batch. Calling eval() changes it." in words
+    assert "In training, each output depends on the rest of its batch. Calling eval() changes outputs." in words
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "⚠ bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "⚠ bn2",

@@ -236,11 +236,11 @@ def test_names_of_arrays_are_those_of_the_documentation():
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ((0.74, 2.0), "depends on the rest of its batch. Calling eval() changes it."),
-        ((0.0, 1e-12), "does not depend on the rest of its batch. Calling eval() does not change it."),
+        ((0.74, 2.0), "each output depends on the rest of its batch. Calling eval() changes outputs."),
+        ((0.0, 1e-12), "no output depends on the rest of its batch. Calling eval() does not change outputs."),
         ((None, 2.0), ""),
     ],
 )
 def test_the_output_of_the_model_is_described(numbers, words):
     model = changed(["model"], dict(zip(("influence_training", "train_eval_gap"), numbers, strict=True)))
-    assert describe_output(parse_json(model)).removeprefix("In training, each output ") == words
+    assert describe_output(parse_json(model)).removeprefix("In training, ") == words
