@@ -1,4 +1,4 @@
-"""What an experiment consists of: a setting, the jobs that it needs, and the report of their results.
+"""An experiment: its setting, its jobs and the report on their results.
 
 Jobs are frozen plain data that run in any order and in any process. Their results are named arrays, cached by the
 digest of the job. So a change of a setting recomputes only the jobs that it changes, and an interruption loses no

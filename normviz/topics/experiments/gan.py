@@ -36,7 +36,7 @@ from normviz.topics.experiments.gan_jobs import (
     POINTS,
     RADIUS,
     WIDTH,
-    GanTraining,
+    GanGrid,
     compute_mode_centres,
     count_covered_modes,
 )
@@ -70,11 +70,9 @@ class Setting(ComparisonSetting):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def list_jobs(setting: Setting) -> list[GanTraining]:
+def list_jobs(setting: Setting) -> list[GanGrid]:
     """Return a job for every scheme and number of discriminator steps, the larger number first."""
-    return [
-        GanTraining.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows
-    ]
+    return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
 class Outcome(GridOutcome):
