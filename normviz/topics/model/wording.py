@@ -76,6 +76,10 @@ COLUMN_HELP = {
 """Explanations of the columns."""
 
 
+MERE_ADVICE = ("folding",)
+"""Findings that are no problem."""
+
+
 def group_findings(findings: Iterable[ReportedFinding]) -> list[tuple[ReportedFinding, list[str]]]:
     """Group findings with one text: the first of them, and the names of their layers ("" for the model)."""
     groups: dict[tuple[str, str], tuple[ReportedFinding, list[str]]] = {}
@@ -90,7 +94,8 @@ def summarize_model(model: ReportedModel) -> str:
     counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
     kinds = ", ".join(f"{number} {name}" for number, name in counts)
     layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
-    return f"{layers}. {pluralize(len(model.findings), 'problem') if model.findings else 'No problem'} found."
+    problems = sum(finding.key not in MERE_ADVICE for finding in model.findings)
+    return f"{layers}. {pluralize(problems, 'problem') if problems else 'No problem'} found."
 
 
 def describe_output(model: ReportedModel) -> str:

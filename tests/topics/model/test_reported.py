@@ -143,6 +143,13 @@ def test_arrays_that_fit_no_layer_are_refused(name):
         parse_arrays(**arrays)
 
 
+def test_folding_is_no_problem():
+    finding = {"key": "folding", "layer": None, "finding": "1 of 1.", "advice": "Fuse them.", "thread": ""}
+    thread = FILE.report["findings"][0]["thread"]
+    model = parse_json(changed(["findings"], [finding | {"thread": thread}]))
+    assert summarize_model(model).endswith("No problem found.")
+
+
 def show_all(model):
     """All that the page makes of a model."""
     tabulate_layers(model)

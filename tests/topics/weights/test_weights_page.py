@@ -150,8 +150,14 @@ def test_before_play_the_answer_is_hidden_and_the_words_explain_both_runs():
     loss = runs_of()["plain"].losses[0]
     assert set(plots(at)) == {"plane"}
     assert f"Before the first step both runs have a loss of {loss:.2f}." in said(at)
-    assert "SGD changes v and g" in said(at)
-    assert "SGD changes v and g" not in said(press(at, "Step"))
+    assert legends(at) == [True]
+    assert legends(press(at, "Step")) == []
+
+
+def legends(at):
+    """Whether each legend of the page explains both runs."""
+    shown = [each.proto.body for each in at.get("html") if "nv-legend" in each.proto.body]
+    return ["SGD changes w itself" in each and "SGD changes v and g" in each for each in shown]
 
 
 def arrow_tips(at):
