@@ -14,7 +14,7 @@ import numpy as np
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.jobs.results import Arrays, Part
+from normviz.jobs.results import ArrayJob, Arrays
 from normviz.jobs.spec import JobStep, run_to_end
 from normviz.topics.design.demands import Demands, Invariances, demand_exactly
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
@@ -89,7 +89,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 
 @dataclass(frozen=True)
-class TwinTraining(Part, kind="design/twins", version=3):
+class TwinTraining(ArrayJob, kind="design/twins", version=3):
     """Job that measures schemes and trains them with their twins.
 
     Attributes:

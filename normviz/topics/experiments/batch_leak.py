@@ -70,7 +70,7 @@ class Setting(Seeded):
 
 
 @dataclass(frozen=True)
-class Part(NetworksJob, kind="experiments/leak", version=1):
+class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
     """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
@@ -144,9 +144,9 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
         return found
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[BatchLeakTraining]:
     """Return the only job."""
-    return [Part.of(setting, rates=LEARNING_RATES)]
+    return [BatchLeakTraining.of(setting, rates=LEARNING_RATES)]
 
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
@@ -165,7 +165,7 @@ def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the errors of all networks in all tests, and the validation error by step."""
-    result = results.get(parts(setting)[0])
+    result = results.get(list_jobs(setting)[0])
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):
         return Report(waiting, [], Verdict("open", waiting), {})
@@ -249,6 +249,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment.of("leak", Setting, parts, report,
+EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.")  # fmt: skip

@@ -61,7 +61,7 @@ def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
-def parts(setting: Setting) -> list[ConvolutionGrid]:
+def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
     """Return two jobs for every scheme, one with padding and one without."""
     return [make_grid_job(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
 
@@ -243,6 +243,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of("convolution", Setting, parts, report,
+EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
     "zeros around the picture, or without.")  # fmt: skip

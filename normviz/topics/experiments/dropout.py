@@ -73,7 +73,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/dropout", version=4):
+class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
     """Job that trains networks of one scheme with one share of dropout, at all learning rates and seeds.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
@@ -113,9 +113,9 @@ class Part(SchemeJob, kind="experiments/dropout", version=4):
             yield course.step(device)
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[DropoutTraining]:
     """Return a job for every scheme without dropout, and one with it."""
-    return [Part.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
+    return [DropoutTraining.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
@@ -138,7 +138,7 @@ def report(setting: Setting, results: Results) -> Report:
     """Return a report with the test error of all schemes by step, with dropout and without."""
     places = product(range(len(setting.rows)), (False, True))
     begun, ended = find_outcomes(
-        dict(zip(places, parts(setting), strict=True)), results,
+        dict(zip(places, list_jobs(setting), strict=True)), results,
         lambda place, result: GridOutcome(
             *_name_networks(setting, *place), _choose_look(setting, *place), LEARNING_RATES, result
         ),
@@ -221,6 +221,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of("dropout", Setting, parts, report,
+EXPERIMENT = Experiment.of("dropout", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip

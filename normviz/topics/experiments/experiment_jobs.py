@@ -5,14 +5,14 @@ from typing import Any, Self
 
 from normviz.core.registry import DEFAULT_EPS
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.results import Part
+from normviz.jobs.results import ArrayJob
 
 SETTING_NAMES = {"length": "steps"}
 """Names of a job's fields whose values have another name in the setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentJob(Part):
+class ExperimentJob(ArrayJob):
     """Job of an experiment.
 
     Attributes:

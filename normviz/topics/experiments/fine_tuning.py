@@ -73,7 +73,7 @@ def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
     return TuningJob.of(setting, mode=mode, task=task, momentum=momentum)
 
 
-def parts(setting: Setting) -> list[TuningJob]:
+def list_jobs(setting: Setting) -> list[TuningJob]:
     """Return the jobs that tune in both modes, to the new task and to the first task again."""
     tasks = dict.fromkeys((setting.task, "same"))
     return [make_tuning_job(setting, mode, task) for task in tasks for mode in MODE_NAMES]
@@ -132,8 +132,8 @@ def report(setting: Setting, results: Results) -> Report:
         if mode in begun
     ]
     ended = [each for each in shown if each.result["share"] == 1]
-    whole: dict[str, dict[str, Arrays]] = {part.task: {} for part in parts(setting)}  # by task and mode
-    for part in parts(setting):
+    whole: dict[str, dict[str, Arrays]] = {part.task: {} for part in list_jobs(setting)}  # by task and mode
+    for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
     figures = [*_draw_error_curves(shown), *_draw_errors_by_rate(ended), *_draw_errors_by_momentum(setting, ended)]
@@ -311,6 +311,6 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of("fine-tuning", Setting, parts, report,
+EXPERIMENT = Experiment.of("fine-tuning", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
     f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.")  # fmt: skip

@@ -36,7 +36,7 @@ from normviz.topics.experiments.gan_jobs import (
     POINTS,
     RADIUS,
     WIDTH,
-    Part,
+    GanGrid,
     compute_mode_centres,
     count_covered_modes,
 )
@@ -70,9 +70,9 @@ class Setting(ComparisonSetting):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[GanGrid]:
     """Return a job for every scheme and number of discriminator steps, the larger number first."""
-    return [Part.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
+    return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
 class Outcome(GridOutcome):
@@ -117,7 +117,7 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the covered modes by step and by learning rate, and with generated points."""
-    jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), parts(setting), strict=True))
+    jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), list_jobs(setting), strict=True))
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
@@ -278,6 +278,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of("gan", Setting, parts, report,
+EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip

@@ -37,7 +37,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/gan", version=3):
+class GanGrid(SchemeJob, kind="experiments/gan", version=3):
     """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and

@@ -72,7 +72,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/start", version=3):
+class InitialGainTraining(SchemeJob, kind="experiments/start", version=3):
     """Job that trains networks of one scheme from one first γ and every first β, at all learning rates and seeds.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
@@ -116,11 +116,11 @@ class Part(SchemeJob, kind="experiments/start", version=3):
             yield make_job_step(step / self.length, device, lambda: {"losses": losses, **ended})
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[InitialGainTraining]:
     """Return a job for every scheme and first gain; the usual gain comes first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
     grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer]}
-    return [Part.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
+    return [InitialGainTraining.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
@@ -135,7 +135,7 @@ def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the test error over the first γ, over the first β, and over both."""
-    found = [(part, results[part]) for part in parts(setting) if part in results]
+    found = [(part, results[part]) for part in list_jobs(setting) if part in results]
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
         if result["share"] == 1:
@@ -198,7 +198,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
     )  # fmt: skip
 
 
-def _draw_losses_before_training(part: Part, result: Arrays) -> FigureSpec:
+def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
@@ -252,6 +252,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment.of("start", Setting, parts, report,
+EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
     f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip

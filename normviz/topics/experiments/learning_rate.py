@@ -70,7 +70,7 @@ class Setting(ComparisonSetting):
         return self.batch, 1, 1, LAYER_WIDTH
 
 
-def parts(setting: Setting) -> list[DenseGrid]:
+def list_jobs(setting: Setting) -> list[DenseGrid]:
     """Return a job for every scheme."""
     rates, widths = RATES_BY_OPTIMIZER[setting.optimizer], (LAYER_WIDTH,) * setting.depth
     return [DenseGrid.of(setting, row=row, rates=rates, widths=widths) for row in setting.rows]
@@ -110,7 +110,7 @@ def report(setting: Setting, results: Results) -> Report:
     """Return a report with the test error by scheme and rate, and by step at every scheme's best rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     outcomes, ended = find_outcomes(
-        dict(enumerate(parts(setting))), results,
+        dict(enumerate(list_jobs(setting))), results,
         lambda k, result: Outcome(setting.names[k], setting.labels[k], setting.looks[k], rates, result, setting.most),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", rates)
@@ -238,6 +238,6 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment.of("learning-rate", Setting, parts, report,
+EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.")  # fmt: skip

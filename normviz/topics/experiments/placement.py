@@ -96,7 +96,7 @@ class Setting(experiment.Setting):
         return self.batch, DIGIT_SIDE, 1, WIDTH
 
 
-def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
+def list_jobs(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
     """Return the jobs: gradients by depth, the chain, and a training of each placement."""
     trainings = (PlacementTraining.of(setting, placement=placement) for placement in TRAINED_PLACEMENTS)
     return [DepthGradients.of(setting), ResidualChain.of(setting), *trainings]
@@ -105,7 +105,7 @@ def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTr
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with gradients by depth, test errors by rate, and mean squares along a chain of branches."""
-    depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
+    depth, chain, *trained = (results.get(part, {}) for part in list_jobs(setting))
     begun = {name: each for name, each in zip(TRAINED_PLACEMENTS, trained, strict=True) if len(each.get("test", ()))}
     runs = {
         name: [_make_placement_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))]
@@ -340,7 +340,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment.of("placement", Setting, parts, report,
+EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
     f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
     "on both sides of it.")  # fmt: skip

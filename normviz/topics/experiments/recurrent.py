@@ -78,7 +78,7 @@ class Setting(ComparisonSetting):
         )
 
 
-def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
+def list_jobs(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
     """Return the jobs: three on gradients, the trainings of every scheme, and one on two layouts of the sequences."""
     by_gain = tuple((1.0, gain) for gain in FIRST_GAINS)
     by_scale = tuple((scale, setting.gain) for scale in WEIGHT_SCALES)
@@ -94,7 +94,7 @@ def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTr
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with gradient factors by γ and by weight scale, errors by length, and two layouts."""
-    together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
+    together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in list_jobs(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
         k: SequenceOutcome(
@@ -313,6 +313,6 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
     return table
 
 
-EXPERIMENT = Experiment.of("recurrent", Setting, parts, report,
+EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
     "tanh units, normalized with statistics of each step.")  # fmt: skip

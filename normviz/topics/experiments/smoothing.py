@@ -31,7 +31,13 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     start_table,
 )
-from normviz.topics.experiments.smoothing_jobs import BATCH_SIZE, L1_FACTORS, LAYER_WIDTH, LEARNING_RATES, Part
+from normviz.topics.experiments.smoothing_jobs import (
+    BATCH_SIZE,
+    L1_FACTORS,
+    LAYER_WIDTH,
+    LEARNING_RATES,
+    LearnedEpsTraining,
+)
 
 FIRST_EPS = (1.0, 0.1)
 """First values of a learned ε, beside that of the setting."""
@@ -80,19 +86,19 @@ class Setting(ComparisonSetting):
         """First values of a learned ε, from the largest."""
         return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
 
-    def make_part(self, k: int, first: float | None) -> Part:
+    def make_job(self, k: int, first: float | None) -> LearnedEpsTraining:
         """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
         start = DEFAULT_EPS if first is None else first
-        return Part.of(self, row=self.rows[k], first=start, learned=first is not None)
+        return LearnedEpsTraining.of(self, row=self.rows[k], first=start, learned=first is not None)
 
-    def make_parts(self, k: int) -> list[Part]:
+    def make_jobs(self, k: int) -> list[LearnedEpsTraining]:
         """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
-        return [self.make_part(k, first) for first in (None, *self.first_eps_values)]
+        return [self.make_job(k, first) for first in (None, *self.first_eps_values)]
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[LearnedEpsTraining]:
     """Return the jobs of all schemes."""
-    return [part for k in range(len(setting.rows)) for part in setting.make_parts(k)]
+    return [part for k in range(len(setting.rows)) for part in setting.make_jobs(k)]
 
 
 VariantErrors = Mapping[str, np.ndarray]
@@ -106,7 +112,7 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
     """
     levels = {}
     for name, (learned, sparse) in VARIANTS.items():
-        found = [results[setting.make_part(k, first)] for first in (setting.first_eps_values if learned else (None,))]
+        found = [results[setting.make_job(k, first)] for first in (setting.first_eps_values if learned else (None,))]
         factors = slice(1, None) if sparse else slice(0, 1)
         validation, test = (
             np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
@@ -118,7 +124,7 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
     """Return the learned ε of a scheme without an L1 term, (layers, first values, rates, seeds)."""
-    return np.stack([results[setting.make_part(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
+    return np.stack([results[setting.make_job(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
@@ -136,8 +142,8 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the test error of every scheme and variant, and the learned ε by layer."""
-    ended = {part for part in parts(setting) if part in results and results[part]["share"] == 1}
-    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_parts(k))]
+    ended = {part for part in list_jobs(setting) if part in results and results[part]["share"] == 1}
+    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
@@ -278,7 +284,7 @@ def _format_change(change: MeanDifference, effect: str) -> str:
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment.of("smoothing", Setting, parts, report,
+EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
     "centred inputs or without.")  # fmt: skip

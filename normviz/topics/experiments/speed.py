@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(ExperimentJob, kind="experiments/speed", version=2):
+class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
     """Job that times all schemes in turn on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
@@ -117,10 +117,10 @@ class Part(ExperimentJob, kind="experiments/speed", version=2):
             yield make_job_step(number / self.rounds, device, collect)
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[SpeedTiming]:
     """Return a job for every tensor, the smallest first."""
     shapes = ((examples, *setting.shape[1:]) for examples in EXAMPLES)
-    return [Part.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
+    return [SpeedTiming.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
 
 
 class TimeRatio(NamedTuple):
@@ -160,7 +160,7 @@ TimeRatios = Mapping[tuple[int, int], Sequence[TimeRatio]]
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with layer norm's time over RMS norm's, and all times over the time of a copy."""
-    found = {part.shape: results[part] for part in parts(setting) if part in results}
+    found = {part.shape: results[part] for part in list_jobs(setting) if part in results}
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
     if compared := _compare_times(setting, found):
@@ -322,6 +322,6 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     )
 
 
-EXPERIMENT = Experiment.of("speed", Setting, parts, report,
+EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.")  # fmt: skip

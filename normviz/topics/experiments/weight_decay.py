@@ -64,7 +64,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/weight-decay", version=3):
+class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3):
     """Job that trains the twins of one scheme.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
@@ -121,9 +121,9 @@ class Part(SchemeJob, kind="experiments/weight-decay", version=3):
             yield make_job_step(step / self.length, device, collect)
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[WeightDecayTraining]:
     """Return a job for every scheme."""
-    return [Part.of(setting, row=row) for row in setting.rows]
+    return [WeightDecayTraining.of(setting, row=row) for row in setting.rows]
 
 
 class Outcome(NamedTuple):
@@ -182,7 +182,7 @@ def is_length_invariant(setting: Setting, row: SchemeSpec) -> bool:
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the gaps between the twins' losses, and their effective learning rates."""
-    found = {part.row: results[part] for part in parts(setting) if part in results}
+    found = {part.row: results[part] for part in list_jobs(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)] if found else []
@@ -334,6 +334,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment.of("weight-decay", Setting, parts, report,
+EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
     "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip

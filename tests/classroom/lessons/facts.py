@@ -135,7 +135,7 @@ def accuracy(case):
 @cache
 def size_table():
     """The shipped result of the experiment on batch sizes, as its table."""
-    found = find_example(BATCH_SIZE.key, BATCH_SIZE.parts(SIZE_SETTING))
+    found = find_example(BATCH_SIZE.key, BATCH_SIZE.list_jobs(SIZE_SETTING))
     return {name: np.array(each) for name, each in BATCH_SIZE.report(SIZE_SETTING, found.results).table.items()}
 
 

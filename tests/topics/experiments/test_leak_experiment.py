@@ -8,7 +8,7 @@ import torch
 
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.batch_leak import LEARNING_RATES, NETWORK_NAMES, TEST_NAMES, Setting, parts, report
+from normviz.topics.experiments.batch_leak import LEARNING_RATES, NETWORK_NAMES, TEST_NAMES, Setting, list_jobs, report
 from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, GroupedBatches, measure_group_errors
 
 SETTING = Setting(seeds=4)
@@ -29,7 +29,7 @@ def made_up(blank=0.1, inference=0.8, validation=0.1):
     course = np.ones((2, *shape))
     course[:, :, BEST] = validation
     return {
-        parts(SETTING)[0]: {
+        list_jobs(SETTING)[0]: {
             **found, "losses": course, "validation": course, "measured": np.array([1, 2]), "share": np.array(1.0),
             "device": np.array("CPU"),
         }
@@ -106,7 +106,7 @@ def test_blank_pictures_and_digits_are_counted_apart():
 
 
 def test_layer_norm_reads_the_same_in_all_groups_and_no_blank_picture():
-    (part,) = parts(replace(SETTING, seeds=2, steps=20))
+    (part,) = list_jobs(replace(SETTING, seeds=2, steps=20))
     found = run_to_end(part)
     np.testing.assert_allclose(found["blank"][-1], 1 - 1 / DIGIT_CLASSES, atol=1e-6)
     np.testing.assert_allclose(found["same"][-1], found["mixed"][-1], atol=0.01)
