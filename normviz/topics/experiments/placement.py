@@ -232,7 +232,7 @@ def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
 
 
 def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: does the last layer's gradient fall with depth more with pre norm than post norm?"""
+    """Return a verdict and its text: does the last layer's gradient fall with depth, relative to post norm's?"""
     if depth.get("share") != 1:
         return "open", "The gradients by depth are not computed yet."
     x = np.log(LAYER_COUNTS) - np.mean(np.log(LAYER_COUNTS))

@@ -36,7 +36,7 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
 
 
 def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Return a figure of the gradient's factor per step back in time over γ, for Wh and Ux normalized together or apart."""
+    """Return a figure of the gradient's factor per step back in time over γ, with Wh and Ux together or apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
