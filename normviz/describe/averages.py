@@ -116,8 +116,8 @@ class AverageFormula:
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
 
     @property
-    def neighbour_index(self) -> str:
-        """The subscript of the statistic that belongs to the summed element; another one only under a window."""
+    def summed_statistic_subscript(self) -> str:
+        """The subscript of the summed element's statistic; it differs from the output's only under a window."""
         return format_subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:

@@ -110,7 +110,7 @@ class ChosenElements(NamedTuple):
 
 
 def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
-    """Choose at most `most` elements of a layer's input.
+    """Return evenly spaced indices of at most `most` elements of a layer's input, and the field rules on them.
 
     The longest axes are halved until few enough are left, at even spacing. Windows keep neighbours. An axis in groups
     keeps whole groups, or the same share of each.

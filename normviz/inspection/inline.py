@@ -195,7 +195,7 @@ class OperationLog:
             makers = [self._makers[id(each)] for each in cut if id(each) in self._makers]
             if len(cut) == 1 and cut[0].shape == shape:
                 found = cut[0]
-                if not makers or not self._is_transparent(self.operations[makers[0]]):
+                if not makers or not self._is_cast_or_centring(self.operations[makers[0]]):
                     return found
             if not makers:
                 return found
@@ -204,8 +204,8 @@ class OperationLog:
             cut = list({id(each): each for each in (*kept, *self._list_data(latest))}.values())
         return found
 
-    def _is_transparent(self, step: Operation) -> bool:
-        """Return True for a cast, and for a sum with a statistic."""
+    def _is_cast_or_centring(self, step: Operation) -> bool:
+        """Return True if an operation is a cast, or adds or subtracts a statistic of its input."""
         is_centring = step.name in SUMS and any(id(each) in self._statistics for each in step.inputs)
         return is_centring or step.name in CASTS
 

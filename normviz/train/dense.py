@@ -174,8 +174,8 @@ class Digits(NamedTuple):
     test: tuple[torch.Tensor, torch.Tensor]
 
 
-def split_digits(device: torch.device) -> Digits:
-    """Load digits onto a device in three parts for training, validation and test."""
+def load_digit_parts(device: torch.device) -> Digits:
+    """Return digits and their classes on a device, in three parts: training, validation and test."""
     (x, labels), test = load_rows(), load_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)

@@ -16,7 +16,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import ApplyNorm, Digits, split_digits
+from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
 from normviz.train.learning import cross_entropy, draw_initial_weights, open_float32_device
 from normviz.train.norm import NormLayer
 
@@ -183,5 +183,5 @@ def _draw_units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Te
 def load_token_pictures(name: str) -> tuple[torch.device, Digits]:
     """Load digits onto the device of this name as pictures (digits, rows, pixels) in −1..1; return both."""
     device = open_float32_device(name)
-    parts = split_digits(device)
+    parts = load_digit_parts(device)
     return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

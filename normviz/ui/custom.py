@@ -106,8 +106,8 @@ def draw_custom_controls(
         )
 
 
-def list_rules(n: int) -> list[str]:
-    """List all distinct rules on an axis of length n, as text."""
+def list_axis_rules(n: int) -> list[str]:
+    """List the averaging rules that differ on an axis of length n: "own", "full", "groups(g)" and "window(r)"."""
     groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
@@ -132,7 +132,7 @@ def _write_axis_label(side: str, size: str) -> str:
 def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
     columns = st.columns(2)
     for number, size in enumerate(SIZE_NAMES):
-        options = list_rules(lengths[size])
+        options = list_axis_rules(lengths[size])
         columns[number % 2].selectbox(
             _write_axis_label(side, size),
             options,
@@ -145,7 +145,7 @@ def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
 def _make_rule_fitter(size: str, lengths: LengthsFunction) -> Callable[[Any, View], str]:
     def nearest(value: Any, view: View) -> str:
         n = lengths(view)[size]
-        options = list_rules(n)
+        options = list_axis_rules(n)
         if value in options:
             return value
         try:

@@ -50,7 +50,7 @@ def explain_no_answer(demands: Demands) -> RefusalReason | None:
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
-    """Return only this subset of the demands, with these allowed weight schemes in front."""
+    """Return the demands reduced to this subset, with these weight schemes allowed before the layer."""
     absorbed, let_through = (
         tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )

@@ -94,12 +94,12 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
         return estimate_dense_seconds(schemes, count, LAYER_WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import Dense, split_digits
+        from normviz.train.dense import Dense, load_digit_parts
         from normviz.train.grouped_batches import measure_group_errors
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
 
         device, count = open_float32_device(self.device), len(self.rates)
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         training, validation = (self._draw_batches(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
@@ -145,7 +145,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
 
 
 def list_jobs(setting: Setting) -> list[BatchLeakTraining]:
-    """Return the only job."""
+    """Return the one job, which trains all networks."""
     return [BatchLeakTraining.of(setting, rates=LEARNING_RATES)]
 
 
@@ -164,7 +164,7 @@ def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the errors of all networks in all tests, and the validation error by step."""
+    """Return a report: the error of every network in every kind of test, and the validation error by step."""
     result = results.get(list_jobs(setting)[0])
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):
@@ -204,7 +204,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
 
 
 def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
-    """Draw the validation error by step, in groups as in training."""
+    """Return a figure of the validation error by step, on mini-batches that are grouped as in training."""
     curves = [
         make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, to_percent)
         for each in outcomes
@@ -217,7 +217,7 @@ def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -
 
 
 def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
-    """Judge whether statistics of a group leak the class, and whether the leak raises the error in inference."""
+    """Return one verdict: do batch statistics leak the class, and does the leak raise the error in inference?"""
     one, shuffled, layer = outcomes
     pairs = ((shuffled, one, "blank"), (one, shuffled, "inference"), (one, layer, "inference"))
     found = [compare_seed_by_seed(a.get_at_best_rate(test), b.get_at_best_rate(test)) for a, b, test in pairs]

@@ -135,7 +135,7 @@ Outcomes = Mapping[tuple[int, bool], GridOutcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error of all schemes by step, with dropout and without."""
+    """Return a report: the test error of every scheme by step, with dropout and without."""
     places = product(range(len(setting.rows)), (False, True))
     begun, ended = find_outcomes(
         dict(zip(places, list_jobs(setting), strict=True)), results,
@@ -152,7 +152,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
-    """Draw the test error by step, a panel for every two schemes."""
+    """Return a figure of the test error by step, one panel for every two schemes."""
     curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
@@ -174,7 +174,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
-    """Judge whether dropout is superfluous with one scheme.
+    """Return the verdict on one scheme: is dropout superfluous with it?
 
     Args:
         regularizes: True if the scheme alone clearly lowers the test error.
@@ -186,7 +186,7 @@ def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Judge whether normalization makes dropout superfluous."""
+    """Return one verdict: does normalization make dropout superfluous?"""
     if len(ended_outcomes) < 2 * len(setting.rows):
         return NOT_TRAINED
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)

@@ -13,7 +13,7 @@ SETTING_NAMES = {"length": "steps"}
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentJob(ArrayJob):
-    """Job of an experiment.
+    """Job that computes results of an experiment on a chosen device.
 
     Attributes:
         device: a key of `DEVICES`.

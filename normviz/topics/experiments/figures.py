@@ -69,7 +69,7 @@ def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
 
 
 def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
-    """Draw a figure of a report."""
+    """Return the Plotly figure of a report's figure, in the colours of the theme."""
     if isinstance(spec.panels, HeatMap):
         return draw_heat_map(spec.panels, theme)
     return draw_curve_panels(spec.panels, theme, spec.columns)

@@ -81,7 +81,7 @@ def list_jobs(setting: Setting) -> list[TuningJob]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Networks tuned in one way, at the rate with the lowest mean validation error on the new task.
+    """The result of one way to fine-tune: test errors on both tasks at the best learning rate.
 
     Attributes:
         name: of the way in figures.
@@ -122,7 +122,7 @@ class Outcome:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the errors on both tasks by step, by learning rate and by momentum."""
+    """Return a report: the errors on both tasks by step, by learning rate and by momentum."""
     found = {mode: results.get(make_tuning_job(setting, mode, setting.task), {}) for mode in MODE_NAMES}
     begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
     shown = [
@@ -147,7 +147,7 @@ def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, point
 
 
 def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the errors on both tasks by step."""
+    """Return a figure of the errors on both tasks by step."""
     if not outcomes:
         return
     panels = []
@@ -165,7 +165,7 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the errors at the end over the learning rate."""
+    """Return a figure of the errors at the end of the tuning over the learning rate."""
     if not outcomes:
         return
     rates, panels = np.array(LEARNING_RATES), []
@@ -181,7 +181,7 @@ def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the error on the first task over the momentum of the running averages."""
+    """Return a figure of the error on the first task over the momentum of the running averages."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
@@ -285,7 +285,7 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
 
 
 def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Tabulate all numbers, one row per task, mode, choice of learned parameters, and seed."""
+    """Tabulate the errors on both tasks; one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,

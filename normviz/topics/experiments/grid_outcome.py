@@ -15,7 +15,7 @@ from normviz.topics.experiments.reports import make_band_curve
 
 @dataclass(frozen=True)
 class GridOutcome:
-    """Networks that differ in their seeds, at the learning rate with the lowest mean validation error at the end.
+    """The result of a grid of learning rates and seeds, read at the rate with the lowest final validation error.
 
     Attributes:
         name: their name in sentences.

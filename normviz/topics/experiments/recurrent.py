@@ -93,7 +93,7 @@ def list_jobs(setting: Setting) -> list[StateGradients | SequenceTraining | Layo
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with gradient factors by γ and by weight scale, errors by length, and two layouts."""
+    """Return a report: gradient factors by γ and by weight scale, errors by sequence length, and two layouts."""
     together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in list_jobs(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
@@ -137,7 +137,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class SequenceOutcome(GridOutcome):
-    """Networks of one scheme, tested with statistics for every step and with one statistic for all steps.
+    """The result of one scheme: test errors with statistics for every step, and with one statistic for all steps.
 
     Attributes:
         trained: number of lengths that the training has.
@@ -176,7 +176,7 @@ SequenceOutcomes = Mapping[int, SequenceOutcome]
 
 
 def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePanel:
-    """Make a panel with the training loss by step, averaged over thirty stretches.
+    """Make a panel with the training loss by step, averaged over thirty intervals of steps.
 
     `losses`: the name of each curve, the number of its colour, and its values (steps, seeds).
     """
@@ -192,7 +192,7 @@ def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePane
 def _draw_training_and_test(
     setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes
 ) -> FigureSpec:
-    """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
+    """Return a figure of the loss at each scheme's best rate, and of the test error over the sequence length."""
     best = {k: runs[k].best_rate_index if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
     course = _make_loss_panel(
         (setting.labels[k], setting.looks[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
@@ -226,7 +226,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
-    """Draw the loss of both layouts, and the spread of the outputs of their units before training."""
+    """Return a figure of the loss in both layouts, and of the spread of their units' outputs before training."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
         [choose_learning_rate(each) for each in layouts["validation"]]
@@ -251,7 +251,7 @@ def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[i
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> tuple[VerdictKey, str]:
-    """Judge whether batch norm can be used on sequences."""
+    """Return a verdict and its text: can batch norm be used on sequences?"""
     keys = [row.key for row in setting.rows]
     if "batch" not in keys:
         return "open", "Batch norm is not among the schemes."

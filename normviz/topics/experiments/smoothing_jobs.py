@@ -49,14 +49,14 @@ class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
         return self.length * step + MEASUREMENT_COUNT * self.depth * count * (2e-5 + 3e-7 * self.digits)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import split_digits
+        from normviz.train.dense import load_digit_parts
         from normviz.train.learned_eps import LearnedEpsDense
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
         from normviz.train.small_training_set import draw_digits
 
         device, copies = open_float32_device(self.device), len(L1_FACTORS) * len(LEARNING_RATES)
         shape = (len(L1_FACTORS), len(LEARNING_RATES), len(self.networks))
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         x, labels = digits.train
         few = draw_digits(self.networks, len(x), self.digits).to(device)
         network = LearnedEpsDense(

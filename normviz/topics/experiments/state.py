@@ -20,7 +20,7 @@ PREFIX = PAGE + " "
 
 @dataclass(frozen=True)
 class Page:
-    """The values of the page's link besides the settings of experiments."""
+    """The values that the page's link holds besides the settings of experiments."""
 
     show: str = choice(next(iter(EXPERIMENTS)), {key: each.title for key, each in EXPERIMENTS.items()})
 

@@ -115,7 +115,7 @@ def list_jobs(setting: Setting) -> list[StatisticsRepairTraining]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error by strength of the shift and by number of test pictures in a batch."""
+    """Return a report: the test error by strength of the shift, and by number of test pictures in a batch."""
     ended = {
         part.row.key: GridOutcome(
             f"{part.row.key} norm", f"{part.row.key} norm", SCHEME_LOOKS[part.row.key], LEARNING_RATES, results[part]
@@ -147,7 +147,7 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Draw the test error over the strength of the shift."""
+    """Return a figure of the test error over the strength of the shift."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
@@ -163,7 +163,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Draw the test error over the number of test pictures that are normalized together."""
+    """Return a figure of the test error over the number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [
@@ -222,7 +222,7 @@ def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome])
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
-    """Judge whether new statistics lower the error at every strength of the shift."""
+    """Return one verdict: do new statistics lower the test error at every strength of the shift?"""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)

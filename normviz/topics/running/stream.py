@@ -52,14 +52,14 @@ class Setting:
     seed: int = integer(0, 0, 9999, label="Seed")
 
     @property
-    def side(self) -> int:
-        """The height and width of the layer's output."""
+    def output_side(self) -> int:
+        """The height and width of the layer's output, in positions."""
         return DIGIT_SIDE + 1 - PATCH_SIDES[self.layer]
 
     @property
     def count(self) -> int:
         """The number of elements of a mini-batch that share a statistic: N·H·W."""
-        return self.batch * self.side**2
+        return self.batch * self.output_side**2
 
     @property
     def without_drift(self) -> "Setting":
@@ -113,7 +113,7 @@ def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0)
 def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
     """Extract the patches of pictures that the units see: (K, H, W, fan-in)."""
     cut = cut_patches(pictures, PATCH_SIDES[setting.layer])
-    return cut.reshape(len(pictures), setting.side, setting.side, -1)
+    return cut.reshape(len(pictures), setting.output_side, setting.output_side, -1)
 
 
 def draw_batch_indices(setting: Setting) -> np.ndarray:
@@ -145,7 +145,7 @@ def compute_batch_statistics(x: np.ndarray) -> Moments:
 
 def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
     """Compute the statistics of every mini-batch of the stream (Ioffe & Szegedy 2015, Algorithm 1)."""
-    parts, middle = [], setting.side // 2
+    parts, middle = [], setting.output_side // 2
     for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
         x = stream_summed_inputs(setting, steps)
         xhat = normalize(x, BATCH_NORM, eps).xhat

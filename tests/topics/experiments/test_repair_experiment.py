@@ -19,7 +19,7 @@ from normviz.topics.experiments.statistics_repair import (
     report,
     shift_pictures,
 )
-from normviz.train.dense import split_digits
+from normviz.train.dense import load_digit_parts
 
 SETTING = Setting(seeds=4)
 OFF = np.array([0.0, 0.002, -0.001, 0.001])
@@ -127,7 +127,7 @@ def test_own_statistics_are_those_of_the_digits_of_a_batch():
     from normviz.train.dense import Dense
     from normviz.train.norm import NormLayer
 
-    x, _ = split_digits(torch.device("cpu")).test
+    x, _ = load_digit_parts(torch.device("cpu")).test
     network = Dense([SCHEMES["batch"]], (0,), (64,), 32, 1e-5, torch.device("cpu"))
     found = network.with_batch_size(8).compute_logits(x[None, :32], NormLayer.collect_statistics)[0, 0]
     norm = torch.nn.BatchNorm1d(64)

@@ -78,13 +78,13 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
 
 def test_the_first_values_are_those_of_the_layers_and_not_of_the_classifier():
     """The first loss, against PyTorch's layers that start from γ = 0.3 and β = 2."""
-    from normviz.train.dense import Dense, split_digits
+    from normviz.train.dense import Dense, load_digit_parts
     from normviz.train.learning import shuffle_mini_batches
 
     part = next(part for part in list_jobs(TINY) if part.gain == 0.3)
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["layer"]], part.networks, (32, 32), 32, part.eps, cpu)
-    x, labels = split_digits(cpu).train
+    x, labels = load_digit_parts(cpu).train
     chosen = shuffle_mini_batches(part.networks, len(x), 1, 32)[0, 1]
     h = x[chosen]
     for weights in first.weights[:2]:

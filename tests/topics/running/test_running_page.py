@@ -99,7 +99,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     setting, unit = Setting(layer, 8), 1
     seen = running.trace_stream(setting, 0.1)
     kept = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
-    x = running.stream_summed_inputs(setting, [39])[0][:, setting.side // 2, setting.side // 2, unit]
+    x = running.stream_summed_inputs(setting, [39])[0][:, setting.output_side // 2, setting.output_side // 2, unit]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
     own = seen.mean[39, unit], seen.variance[39, unit]
