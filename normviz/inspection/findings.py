@@ -39,7 +39,7 @@ class ModelFinding:
 
     @property
     def is_mistake(self) -> bool:
-        """False for mere advice: that batch norms can be folded."""
+        """True unless the finding is only the advice that batch norms can be folded."""
         return self.key != "folding"
 
     def to_record(self) -> dict[str, Any]:

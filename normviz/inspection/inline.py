@@ -62,7 +62,7 @@ class Operation:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that it computes with."""
+        """The tensors that the operation reads."""
         tensors = list_tensors([self.args, self.named])
         return tensors[:1] if self.name in LIKE_SECOND else tensors
 
@@ -182,7 +182,7 @@ class OperationLog:
                 if step.output.shape != y.shape:
                     break
                 y, taken = step.output, {*taken, k}
-        operations = () if x is None else tuple(self.operations[k] for k in sorted(self._select(taken, x)))
+        operations = () if x is None else tuple(self.operations[k] for k in sorted(self._select_operations(taken, x)))
         return InlineCandidate(x, y, operations, has_root, self.operations[last], last)
 
     def _find_source(self, last: int) -> Tensor | None:
@@ -212,7 +212,7 @@ class OperationLog:
     def _list_data(self, k: int) -> list[Tensor]:
         return [each for each in self.operations[k].inputs if not self.is_constant(each)]
 
-    def _select(self, last: set[int], x: Tensor) -> set[int]:
+    def _select_operations(self, last: set[int], x: Tensor) -> set[int]:
         """Return the numbers of the operations that some operations need, back to x."""
         found, waiting = set(), [*last]
         while waiting:

@@ -348,7 +348,7 @@ class Recorder(TorchFunctionMode):
 
 
 def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
-    """Run a model on a batch, and return what was recorded, and the output; buffers are then as they were."""
+    """Run a model on a batch; return the recorder with all calls, and the output. The model's buffers are restored."""
     with keep_state(model), Recorder(model, disturbed) as recorder:
         output = call_model(model, batch)
     return recorder, output

@@ -12,7 +12,7 @@ from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
-from normviz.train.learning import draw_initial_weights
+from normviz.train.learning import sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 KERNEL_SIZE = 3
@@ -54,7 +54,7 @@ class Conv:
         units = [(1, *shape[1:]) if per_unit else (1, 1, 1, shape[-1]) for shape in shapes]
 
         def first(*shape: int, part: int) -> torch.Tensor:
-            return draw_initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(
+            return sample_initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(
                 device
             )
 

@@ -11,7 +11,7 @@ import torch
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.dense import load_digit_parts
-from normviz.train.learning import compute_error_rate, draw_initial_weights, shuffle_mini_batches
+from normviz.train.learning import compute_error_rate, sample_initial_weights, shuffle_mini_batches
 
 ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 """`BatchNorm.normalize_in_training` or `BatchNorm.normalize_in_inference`."""
@@ -89,7 +89,7 @@ class TunedNetworks:
     ) -> None:
         sizes = [*pairwise([DIGIT_SIDE**2, *widths]), (widths[-1], DIGIT_CLASSES), (widths[-1], DIGIT_CLASSES)]
         *self.weights, old, new = (
-            draw_initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
+            sample_initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
             for part, size in enumerate(sizes)
         )
         lead = (1, len(seeds))

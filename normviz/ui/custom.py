@@ -43,7 +43,7 @@ def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tupl
     return create_params(switches | rules | {"front": Choice("none", WEIGHT_SCHEME_LABELS, label="In front")}, prefix)
 
 
-def is_chosen(keys: Iterable[str]) -> bool:
+def is_custom_chosen(keys: Iterable[str]) -> bool:
     """Return True if the custom scheme is one of the schemes with these keys, so that the page needs its rules."""
     return CUSTOM_SCHEME.key in keys
 
@@ -87,7 +87,7 @@ def draw_custom_controls(
         prefix: of the page's keys in the session.
         has_weights: True if weights stand in front of what is normalized.
     """
-    if not is_chosen(keys):
+    if not is_custom_chosen(keys):
         return
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
         _draw_rule_menus(get_lengths(view), prefix, "a")
@@ -102,7 +102,7 @@ def draw_custom_controls(
             list(WEIGHT_SCHEME_LABELS),
             key=f"{prefix}front",
             **PERSIST_STATE,
-            format_func=_write_front_label,
+            format_func=_write_weight_scheme_label,
         )
 
 
@@ -120,7 +120,7 @@ def format_rule(text: str) -> str:
     )
 
 
-def _write_front_label(key: str) -> str:
+def _write_weight_scheme_label(key: str) -> str:
     """Write a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 

@@ -100,7 +100,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
 
         device, count = open_float32_device(self.device), len(self.rates)
         digits = load_digit_parts(device)
-        training, validation = (self._draw_batches(digits, use) for use in range(2))
+        training, validation = (self._sample_batches(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
         network = Dense(schemes, self.networks * count, LAYER_WIDTHS, size, DEFAULT_EPS, device)
@@ -120,14 +120,14 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
                 course.extra_results = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
-    def _draw_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
+    def _sample_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
         from normviz.train.grouped_batches import GroupedBatches
         from normviz.train.learning import to_numpy
 
         _, labels = digits[split_index]
         count = self.test_batch_count if split_index else self.length
-        return GroupedBatches.draw(to_numpy(labels), self.group, count, self.networks, split_index)
+        return GroupedBatches.sample(to_numpy(labels), self.group, count, self.networks, split_index)
 
     def _measure_test_errors(
         self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
@@ -135,7 +135,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
         """Return error rates on test pictures by kind of test; `last_pictures`: the last ones seen in training."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
-        batches, count = self._draw_batches(digits, 2), len(self.rates)
+        batches, count = self._sample_batches(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", NETWORK_GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
             seen = batches.gather(digits.test[0], groups, count, slice(self.test_batch_count))

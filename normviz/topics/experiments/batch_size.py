@@ -227,7 +227,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
-    """Draw the errors of the statistics of a mini-batch."""
+    """Return a figure of the errors of μ and σ of a mini-batch, over the batch size."""
     sizes = np.array(BATCH_SIZES)
     curves = [
         make_band_curve(name, sizes, noise[what], k, points=True)

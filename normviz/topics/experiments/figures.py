@@ -76,12 +76,12 @@ def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
 
 
 def draw_empty_axes(theme: str = "light") -> Figure:
-    """Draw empty axes as a placeholder, for a report without figures."""
+    """Return a figure of empty axes, a placeholder for a report without figures."""
     return draw_curve_panels([CurvePanel("", [])], theme)
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Draw a heat map with each number in its cell; low numbers have strong colours."""
+    """Return a heat map with each number in its cell; low numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
     figure.add_heatmap(

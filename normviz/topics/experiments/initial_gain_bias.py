@@ -199,7 +199,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
 
 
 def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
-    """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
+    """Return a figure of the loss by step at β = 0 and the middle rate, shown until the first networks are trained."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")

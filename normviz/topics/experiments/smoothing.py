@@ -123,7 +123,7 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
-    """Return the learned ε of a scheme without an L1 term, (layers, first values, rates, seeds)."""
+    """Return the ε that a scheme learned without an L1 term, (layers, initial values, rates, seeds)."""
     return np.stack([results[setting.make_job(k, first)]["eps"][:, 0] for first in setting.initial_eps_values], axis=1)
 
 

@@ -52,13 +52,13 @@ class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
         from normviz.train.dense import load_digit_parts
         from normviz.train.learned_eps import LearnedEpsDense
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
-        from normviz.train.small_training_set import draw_digits
+        from normviz.train.small_training_set import sample_digit_indices
 
         device, copies = open_float32_device(self.device), len(L1_FACTORS) * len(LEARNING_RATES)
         shape = (len(L1_FACTORS), len(LEARNING_RATES), len(self.networks))
         digits = load_digit_parts(device)
         x, labels = digits.train
-        few = draw_digits(self.networks, len(x), self.digits).to(device)
+        few = sample_digit_indices(self.networks, len(x), self.digits).to(device)
         network = LearnedEpsDense(
             [self.row.scheme], self.networks * copies, [LAYER_WIDTH] * self.depth, BATCH_SIZE, [self.first], device
         )  # fmt: skip

@@ -81,11 +81,11 @@ class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train w ← w − η (∂L/∂w + λw) and its twins, and yield the result so far after every step."""
-        from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
+        from normviz.train.dense import COMPARISON_DTYPE, Dense, load_digit_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
         device = open_float32_device(self.device)
-        x, labels = (each.to(device) for each in load_rows(dtype=COMPARISON_DTYPE))
+        x, labels = (each.to(device) for each in load_digit_rows(dtype=COMPARISON_DTYPE))
         network = Dense(
             [self.row.scheme] * len(TWIN_NAMES), self.networks, LAYER_WIDTHS, BATCH_SIZE, self.eps, device,
             COMPARISON_DTYPE

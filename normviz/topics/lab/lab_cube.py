@@ -35,7 +35,7 @@ AXIS_ROLES: dict[str, AxisRoles] = {"activation": PLAIN_ROLES, "weight": (2, 0, 
 
 
 class CubeLook(NamedTuple):
-    """Look of a cube.
+    """Choices for the picture of a cube: its view, its colours and its selected element.
 
     Attributes:
         view: "folded" or "unfolded".

@@ -48,7 +48,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     places = {(): (), ("C",): (..., unit), ("N",): (0,)}
     gaps = {}
     for key, change in TRANSFORMATIONS.items():
-        front = _compute_front_factor(scheme, change, setting)
+        front = _compute_weight_scheme_factor(scheme, change, setting)
         if change.factor is not None or front != 1.0:
             s = np.full(v.shape, front)
             if change.factor is not None:
@@ -79,7 +79,7 @@ def compute_centred_squares(
     return *_compute_numerator_and_mean_square(a, scheme), unit
 
 
-def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
+def _compute_weight_scheme_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which a transformation re-scales all normalized weights, if a single number; else 1."""
     front = scheme.weight_part
     if front is None or not divides_by_one_number(front) or change.on != "weights":

@@ -174,11 +174,11 @@ def test_the_mean_of_few_examples_is_off_by_one_over_the_root_of_their_number():
 
 
 def test_the_noise_is_that_of_the_networks_first_weights():
-    from normviz.train.dense import load_rows
-    from normviz.train.learning import draw_initial_weights
+    from normviz.train.dense import load_digit_rows
+    from normviz.train.learning import sample_initial_weights
 
-    first = draw_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
-    x = load_rows()[0].double().numpy()
+    first = sample_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
+    x = load_digit_rows()[0].double().numpy()
     summed = x @ first
     chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, BATCH_SIZES[0]))
     off = (summed[chosen].mean(1) - summed.mean(0)) / summed.std(0)

@@ -15,7 +15,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.train import dense
 from normviz.train.dense import Dense, load_digit_parts
-from normviz.train.learning import draw_initial_weights, shuffle_mini_batches
+from normviz.train.learning import sample_initial_weights, shuffle_mini_batches
 
 CPU = torch.device("cpu")
 WIDTH = 32
@@ -37,7 +37,7 @@ def by_torch_nn(scheme, seed, rate, part):
     blocks = [nn.Sequential(nn.Linear(i, o, bias=scheme == "none"), layer(), nn.ReLU()) for i, o in pairwise(sizes)]
     model = nn.Sequential(*blocks, nn.Linear(WIDTH, 10)).double()
     for k, linear in enumerate(each for each in model.modules() if isinstance(each, nn.Linear)):
-        first = draw_initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
+        first = sample_initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
         linear.weight.data = first[0, 0].double().T.clone()
         if linear.bias is not None:
             linear.bias.data.zero_()

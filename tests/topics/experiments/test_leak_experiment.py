@@ -64,7 +64,7 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
 
 
 def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
-    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    pictures, labels = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     assert pictures.shape == labels.shape == (2, 2, 3, 4 * DIGIT_CLASSES)
     groups = pictures[ONE_CLASS].reshape(2, 3, DIGIT_CLASSES, 4)
     assert (groups[..., -1] == len(LABELS)).all()
@@ -73,17 +73,17 @@ def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
 
 
 def test_shuffled_groups_have_the_same_pictures_with_their_labels_in_another_order():
-    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    pictures, labels = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     pairs = [np.stack([pictures[k], labels[k]], -1) for k in (ONE_CLASS, SHUFFLED)]
     assert not np.array_equal(*pairs)
     first, second = (sorted(map(tuple, pair[1, 2].tolist())) for pair in pairs)
     assert first == second
-    other, _ = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=1)
+    other, _ = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=1)
     assert not np.array_equal(other, pictures)
 
 
 def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
-    batches = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    batches = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     digits = torch.arange(60.0)[:, None] + 1
     x, labels = batches.gather(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
     assert x.shape == (3, 3 * 2, 2 * 4 * DIGIT_CLASSES, 1)

@@ -115,7 +115,7 @@ def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
 
 def test_weight_decay_is_that_of_torch_optim():
     """The run with weight decay, against nn.BatchNorm1d and torch.optim.SGD with weight_decay."""
-    from normviz.train.dense import Dense, load_rows
+    from normviz.train.dense import Dense, load_digit_rows
     from normviz.train.learning import shuffle_mini_batches
 
     setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
@@ -135,7 +135,7 @@ def test_weight_decay_is_that_of_torch_optim():
     others = [*linear[2].parameters(), *(each for norm in norms for each in norm.parameters())]
     groups = [{"params": [layer.weight for layer in linear[:2]], "weight_decay": 0.1}, {"params": others}]
     optimizer = torch.optim.SGD(groups, lr=0.2)
-    x, labels = load_rows(dtype=torch.float64)
+    x, labels = load_digit_rows(dtype=torch.float64)
     theirs = []
     for chosen in shuffle_mini_batches(setting.networks, len(x), setting.steps, 64):
         loss = torch.nn.functional.cross_entropy(network(x[chosen[1]]), labels[chosen[1]])

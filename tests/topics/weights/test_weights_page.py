@@ -19,9 +19,9 @@ from normviz.topics.weights.weights import (
     PAIR_COUNT,
     build_operator_matrix,
     compute_lipschitz_ratios,
-    draw_digit_pairs,
     flatten_to_matrix,
     run_power_iteration,
+    sample_digit_pairs,
     train_first_layer,
 )
 from normviz.ui.link import clean_values
@@ -246,7 +246,7 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
 @pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_the_histograms_are_of_pairs_before_and_after_spectral_norm(layer):
     w, first = train_first_layer(FIRST_LAYERS[layer], 200, 6), FIRST_LAYERS[layer]
-    pairs = draw_digit_pairs(PAIR_COUNT, 6)
+    pairs = sample_digit_pairs(PAIR_COUNT, 6)
     after = normalize(w, SCHEMES["spectral"]).xhat
     most = [compute_lipschitz_ratios(build_operator_matrix(each, first), *pairs).max() for each in (w, after)]
     told = plots(open_page(show="spectral", layer=layer))["ratios"]["alt"]

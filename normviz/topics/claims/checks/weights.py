@@ -131,7 +131,7 @@ def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     """Return ‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
-    kinds = weights.draw_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
+    kinds = weights.sample_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
@@ -167,7 +167,7 @@ def check_lower_bound(seed: int) -> Iterator[Trial]:
 
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
-        digits, _ = weights.draw_digit_pairs(weights.PAIR_COUNT, each)
+        digits, _ = weights.sample_digit_pairs(weights.PAIR_COUNT, each)
         return weights.measure_critic_slopes(train_layer_matrices("square", each)[1], digits, each)
 
     def left(each: int) -> float:
