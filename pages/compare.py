@@ -6,7 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.topics.compare import state
-from normviz.topics.compare.controls import controls
+from normviz.topics.compare.controls import draw_controls
 from normviz.topics.compare.panels import show_compared_cubes, show_comparison_table
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
@@ -16,7 +16,7 @@ from normviz.ui.tensor import fit_shape, get_view_shape, make_tensor
 from normviz.ui.tensor_controls import draw_fit_button
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant, fit_shape) as view:
-    controls(view)
+    draw_controls(view)
 
 schemes = build_schemes(view)
 limit = MAX_DRAWN_ELEMENTS // max(len(schemes), 1)

@@ -1,7 +1,7 @@
 """Backward pass: the gradient of every scheme, derived, drawn and checked."""
 
 from normviz.topics.gradients import state
-from normviz.topics.gradients.controls import controls
+from normviz.topics.gradients.controls import draw_controls
 from normviz.topics.gradients.panels import PANELS
 from normviz.ui.frame import show_heading, show_view
 from normviz.ui.link import draw_segments, sync_page_values
@@ -11,6 +11,6 @@ from normviz.ui.redirects import follow_former_link
 follow_former_link(state.PAGE, state.translate_former_link)
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     show_heading(view["show"])
-    controls(view)
+    draw_controls(view)
 draw_segments(state.PREFIX + "show", "Show", state.SHOWN, on_change=stop_playing, args=(state.PREFIX,))
 show_view(PANELS[view["show"]], view)

@@ -11,7 +11,7 @@ if has_just_come_to_page(state.PAGE):
 follow_former_link(state.PAGE, state.translate_former_link)
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     show_heading(view["panel"])
-    state.controls(view)
+    state.draw_controls(view)
 if view["panel"] != "switch":
     stop_playing(state.PREFIX)
 draw_segments(state.PREFIX + "panel", "Show", state.PANELS)

@@ -37,7 +37,7 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
             show_error(error)
             draw_fit_button(view)
     if not view["only"]:
-        controls.controls(view, scheme, first, rest)
+        controls.draw_controls(view, scheme, first, rest)
 if view["only"]:
     st.stop()
 with over:

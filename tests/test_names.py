@@ -22,7 +22,7 @@ INTERFACES = {
     "Page": ("topics/*/state|classroom/*/state", "the declared values of a page"),
     "is_relevant": ("topics/*/state|classroom/*/state|ui/scheme", "whether a value matters in a view of the page"),
     "translate_former_link": ("topics/*/state", "the link of today for a former one of the page"),
-    "controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
+    "draw_controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
     "show": (
         "topics/*/panels|topics/*/panels/*|web/components/component|library/pictures",
         "a page's panel; a component; a picture, for users",

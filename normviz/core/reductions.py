@@ -116,7 +116,7 @@ def apply_transposed_average(x: Array, field: Field) -> Array:
 
 
 def divide(v: Array, deviation: Array) -> Array:
-    """Compute v / deviation, with 0/0 = 0 and the derivative 0 there."""
+    """Compute v / deviation, with 0/0 = 0 and derivative 0 where the deviation is 0."""
     xp = array_namespace(v)
     return v / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 

@@ -172,7 +172,7 @@ class Scheme:
 
     @property
     def weight_part(self) -> "Scheme | None":
-        """The scheme that normalizes the weights: this one, the weight scheme put in front of it, or None.
+        """The scheme that normalizes the weights: this one, the weight scheme applied before it, or None.
 
         In front it has no ε: the one ε to set is that of the activations.
         """

@@ -66,7 +66,7 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def build_main_formulas(scheme: Scheme) -> list[Formula]:
-    """Build the formulas of a scheme's statistics and x̂, after those of the weight scheme in front of it."""
+    """Build the formulas of a scheme's weight scheme, if it has one, then those of its statistics and x̂."""
     front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
     own = [*_build_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]

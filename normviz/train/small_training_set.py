@@ -38,7 +38,7 @@ class SmallTrainingSet:
         self.held_out, self.held_out_labels = x[held_out].to(device), labels[held_out].to(device)
         self.unseen, self.answers = unseen[None].to(device), answers.to(device)
 
-    def batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def iterate_batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
         network = torch.arange(len(self.seeds))[:, None]
         for chosen in shuffle_mini_batches(self.seeds, self.x.shape[1], steps, self.batch):

@@ -33,7 +33,9 @@ class TuningTask:
     validation: tuple[torch.Tensor, torch.Tensor]
     test: tuple[torch.Tensor, torch.Tensor]
 
-    def batches(self, seeds: Sequence[int], steps: int, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def iterate_batches(
+        self, seeds: Sequence[int], steps: int, batch: int
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
         network = torch.arange(len(seeds), device=self.x.device)[:, None]
         for chosen in shuffle_mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):

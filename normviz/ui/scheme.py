@@ -81,7 +81,7 @@ def is_relevant_to_any(keys: Sequence[str], name: str) -> bool:
 
 
 def is_relevant(scheme: Scheme, name: str) -> bool:
-    """Return True if a value affects a scheme; links and controls omit the others."""
+    """Return True if a value affects a scheme; links and controls omit irrelevant values."""
     if name == "eps":
         return scheme.eps is not None and scheme.suppression is not None
     return is_relevant_to_any([scheme.key], name)

@@ -115,7 +115,7 @@ def test_a_task_has_few_digits_for_every_network_to_learn_and_others_to_be_teste
         assert other[0].equal(one[0]) == (name == "same")
     assert sorted(set(first.labels.flatten().tolist())) == [*range(5 if name == "digits" else 10)]
     assert sorted(set(second.test[1].tolist())) == [*range(5 if name == "digits" else 0, 10)]
-    (x, labels), *_ = second.batches((0, 7), 3, 8)
+    (x, labels), *_ = second.iterate_batches((0, 7), 3, 8)
     assert x.shape == (2, 8, 64)
     assert labels.shape == (2, 8)
 

@@ -44,7 +44,7 @@ class Plain(torch.nn.Module):
 def test_a_step_with_dropout_is_that_of_torch_nn(key):
     network = stack(["none", key])
     few = SmallTrainingSet((3, 4), 16, BATCH, CPU)
-    x, labels = next(few.batches(1))
+    x, labels = next(few.iterate_batches(1))
     x = x.double()
     plain = Plain(network, 1, 0, key == "batch")
     masks = []
@@ -82,9 +82,9 @@ def test_every_network_trains_on_digits_of_its_seed_and_no_other():
     few, alone = SmallTrainingSet((3, 4), 24, BATCH, CPU), SmallTrainingSet((4,), 24, BATCH, CPU)
     assert torch.equal(few.x[1], alone.x[0])
     assert not torch.equal(few.x[0], few.x[1])
-    seen = [x[1] for x, _ in few.batches(3)]
+    seen = [x[1] for x, _ in few.iterate_batches(3)]
     assert sorted(torch.cat(seen).sum(1).tolist()) == pytest.approx(sorted(few.x[1].sum(1).tolist()))
-    for (x, labels), (theirs, answers) in zip(few.batches(2), alone.batches(2), strict=True):
+    for (x, labels), (theirs, answers) in zip(few.iterate_batches(2), alone.iterate_batches(2), strict=True):
         assert torch.equal(x[1], theirs[0])
         assert torch.equal(labels[1], answers[0])
 

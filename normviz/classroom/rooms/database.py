@@ -124,13 +124,13 @@ class Database:
             METADATA.create_all(connection)
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def begin_read(self) -> Iterator[Connection]:
         """Yield a connection within a transaction that only reads."""
         with self._engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def begin_write(self) -> Iterator[Connection]:
         """Yield a connection within a transaction that writes, committed at the end of the block."""
         with self._writer.begin() as connection:
             yield connection

@@ -40,7 +40,7 @@ Answering = Callable[["ClassRequest"], Awaitable[Body]]
 
 
 class ClassRequest:
-    """Request to a class whose code is admitted and whose body is read.
+    """Request to a class, after its code was admitted and its JSON body was read.
 
     Attributes:
         rooms: the classes of this server.

@@ -49,7 +49,7 @@ class ClassStore:
     def open_class(self) -> tuple[str, str]:
         """Open a class, and return its code and its secret. Classes that are too old are deleted."""
         code, secret = generate_code(), generate_secret()
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             self._delete_old(db)
             if db.execute(select(func.count()).select_from(CLASSES)).scalar_one() >= MAX_CLASSES:
                 raise RefusedRequest(429, "Too many classes are open; try again later.")
@@ -63,12 +63,12 @@ class ClassStore:
 
     def delete_old_classes(self) -> None:
         """Delete all classes that are too old."""
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             self._delete_old(db)
 
     def ask_question(self, code: str, secret: str, question: Question) -> int:
         """Ask a question and return its number. The answers to the one before are deleted."""
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             number = self._lock_class(db, code, secret).number + 1
             db.execute(delete(ANSWERS).where(ANSWERS.c.code == code))
             _change(db, code, question=question.to_json(), number=number, closed=False, revealed=False)
@@ -84,19 +84,19 @@ class ClassStore:
 
     def set_pace(self, code: str, secret: str, pace: Pace) -> None:
         """Lead the class to a step, pause it, or let it go."""
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             self._lock_class(db, code, secret)
             _change(db, code, pace=json.dumps(asdict(pace)))
 
     def end_class(self, code: str, secret: str) -> None:
         """Delete the class with everything in it."""
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             self._lock_class(db, code, secret)
             db.execute(delete(CLASSES).where(CLASSES.c.code == code))
 
     def read_state(self, code: str) -> ClassState:
         """Return what the students of a class see."""
-        with self._database.read() as db:
+        with self._database.begin_read() as db:
             row = self._find_class(db, code)
             question = Question.from_json(row.question) if row.question else None
             counts = tuple(_count_answers(db, code, question)) if question and row.revealed else ()
@@ -106,7 +106,7 @@ class ClassStore:
 
     def read_results(self, code: str, secret: str) -> Mapping[str, Any]:
         """Return the counts by choice and what else the lecturer sees of the question."""
-        with self._database.read() as db:
+        with self._database.begin_read() as db:
             row = self._find_class(db, code, secret)
             question = Question.from_json(row.question) if row.question else None
             counts = _count_answers(db, code, question) if question else []
@@ -125,7 +125,7 @@ class ClassStore:
 
     def read_versions(self, codes: Collection[str]) -> dict[str, int]:
         """Return the version of each of these classes that is still open."""
-        with self._database.read() as db:
+        with self._database.begin_read() as db:
             rows = db.execute(
                 select(CLASSES.c.code, CLASSES.c.version, CLASSES.c.opened).where(CLASSES.c.code.in_(codes))
             )
@@ -138,7 +138,7 @@ class ClassStore:
         """
         codes = sorted({answer.code for answer in answers})
         named = [(answer.code, hash_device(answer.code, answer.device)) for answer in answers]
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             # Locked in one order: servers that share a database never wait for each other in a circle.
             found = select(CLASSES).where(CLASSES.c.code.in_(codes)).order_by(CLASSES.c.code).with_for_update()
             rows = db.execute(found)
@@ -172,7 +172,7 @@ class ClassStore:
     def add_snapshot(self, code: str, device: str, link: str) -> None:
         """Store the link of what a student found."""
         name = hash_device(code, device)
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             self._lock_class(db, code)
             stored = db.execute(select(SNAPSHOTS.c.device, SNAPSHOTS.c.link).where(SNAPSHOTS.c.code == code)).all()
             if (name, link) in [tuple(row) for row in stored]:
@@ -184,7 +184,7 @@ class ClassStore:
             db.execute(insert(SNAPSHOTS).values(code=code, device=name, link=link))
 
     def _change_question(self, code: str, secret: str, **values: bool) -> None:
-        with self._database.write() as db:
+        with self._database.begin_write() as db:
             if not self._lock_class(db, code, secret).question:
                 raise RefusedRequest(*NO_QUESTION)
             _change(db, code, **values)

@@ -7,7 +7,7 @@ from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the filter by topic; under "Advanced", the filters by verdict and source, and the seed of measurements."""
     page = Controls(Page, PREFIX, view)
     with st.sidebar:

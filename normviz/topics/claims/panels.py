@@ -73,7 +73,7 @@ def _toggle_group(group: str) -> None:
 
 
 def show_claim(claim: Claim, view: View) -> None:
-    """Show a claim with its verdict; if it is unfolded, also its evidence and source."""
+    """Show a claim with its verdict, and if it is open, its evidence and source."""
     key = f"{PREFIX}row {claim.id}"
     st.session_state[key] = claim.id in view["claim"]
     box = st.expander(wording.format_claim_row(claim), key=key, on_change=_toggle_claim, args=(claim.id, key))

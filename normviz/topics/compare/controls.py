@@ -23,7 +23,7 @@ from normviz.ui.tensor_controls import (
 from normviz.web.components.picked import show_choice_bar
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls of schemes, their parameters, shape and data in the sidebar."""
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)

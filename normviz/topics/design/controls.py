@@ -15,7 +15,7 @@ CHANGE_LABELS = {key: each.name for each in QUESTIONS for key in each.need}
 """Label of each transformation, as on the button of its question."""
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the ready-made questions, and under "Advanced" the demands of a question of one's own."""
     page = Controls(Page, PREFIX, view)
     st.session_state[QUESTION_KEY] = find_question(read_demands(view))

@@ -75,7 +75,7 @@ def describe_relaxation(near: NearMiss, demands: Demands) -> str:
 
 
 def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
-    """Describe what a demand requires of the fields and, if `fronts`, of the weight scheme in front."""
+    """Describe what a demand requires of the fields and, if `fronts`, of the weight scheme before the layer."""
     text = _write_field_requirement(demand, demands.layer)
     if not fronts:
         return text
@@ -117,7 +117,7 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
 
 
 def _sort_fronts_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """Split the weight schemes in front by whether a demand holds with all fields, none, or only dividing ones."""
+    """Split the weight schemes by whether a demand holds with all fields, none, or only dividing ones."""
     enough, never, divided = [], [], []
     for front in demands.weights:
         answers, divides = evaluate_behind_front(demands.layer, front, demand)

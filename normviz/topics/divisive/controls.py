@@ -18,7 +18,7 @@ from normviz.ui.tensor_controls import draw_file_upload, draw_mean_window_contro
 from normviz.web.components.drag import show_drag_slider
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls in the sidebar: all except those of the formula, which stand beside the picture."""
     with st.sidebar:
         draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])

@@ -95,7 +95,7 @@ PARAMS = create_params(VALUES, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value applies to the picture; links and controls leave out all others."""
+    """Return True if a value applies to the picture; links and controls omit irrelevant values."""
     return name != "channel" or get_picture_shape(view)[3] > 1
 
 

@@ -118,7 +118,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
                 late, _ = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
                 found = self._measure_test_errors(network, digits, late)
                 course.extra_results = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
-            yield course.step(device)
+            yield course.make_step(device)
 
     def _sample_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""

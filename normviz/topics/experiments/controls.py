@@ -45,7 +45,7 @@ def show_question(view: View) -> None:
         st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the list of experiments in the sidebar, and the settings of the shown experiment."""
     topics = {topic: {each.key: each.question for each in experiments} for topic, experiments in TOPICS.items()}
     with st.sidebar:

@@ -78,7 +78,7 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
                         maps = learning.to_numpy(values)[0]
                         averages = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
                         course.extra_results[f"{name}-{layer}"] = averages
-            yield course.step(device)
+            yield course.make_step(device)
 
 
 def compute_border_distances(side: int) -> np.ndarray:

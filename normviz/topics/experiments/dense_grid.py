@@ -65,7 +65,7 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
                 course.add_errors(validation=validation, test=test)
             if course.share == 1:
                 course.extra_results = self.measure_extra_results(network, digits)
-            yield course.step(device)
+            yield course.make_step(device)
 
     def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
         """Return further results of the trained networks, with last axes (rates, seeds); none in this class.

@@ -102,7 +102,7 @@ class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
         network = Dense([self.row.scheme], seeds, LAYER_WIDTHS, BATCH_SIZE, self.eps, device)
         learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
         dropout, course = Dropout(seeds, self.share), TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
-        for step, (x, labels) in enumerate(few.batches(self.length)):
+        for step, (x, labels) in enumerate(few.iterate_batches(self.length)):
             if step == 0:
                 network.initialize_from_data(x)
             loss = cross_entropy(network.compute_logits(x, transform=dropout), labels)
@@ -110,7 +110,7 @@ class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
             course.add_losses(loss)
             if course.is_measured:
                 course.add_errors(**few.measure_errors(network, Dropout(seeds, self.share)))
-            yield course.step(device)
+            yield course.make_step(device)
 
 
 def list_jobs(setting: Setting) -> list[DropoutTraining]:

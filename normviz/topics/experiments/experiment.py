@@ -55,7 +55,7 @@ class Experiment(ExperimentText):
         """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`."""
         return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, list_jobs=list_jobs, report=report, about=about)
 
-    def seconds(self, setting: Any) -> float:
+    def estimate_seconds(self, setting: Any) -> float:
         """Return the expected seconds of all jobs on one core of the reference machine."""
         return sum(job.seconds for job in self.list_jobs(setting))
 

@@ -81,7 +81,7 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
         learner = Trainer([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
-        for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
+        for step, (x, labels) in enumerate(first.iterate_batches(self.networks, BEFORE, BEFORE_BATCH), 1):
             learner.step(cross_entropy(network.compute_logits(x, BatchNorm.normalize_in_training, new=False), labels))
             yield make_job_step(step / count, device, lambda: found)
 
@@ -106,7 +106,7 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
         last: Arrays = {}
         measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
         measure(0)
-        for step, (x, labels) in enumerate(second.batches(self.networks, self.length, self.batch), 1):
+        for step, (x, labels) in enumerate(second.iterate_batches(self.networks, self.length, self.batch), 1):
             learner.step(cross_entropy(network.compute_logits(x, normalize, new=True), labels))
             if step in measured:
                 measure(step)

@@ -83,7 +83,7 @@ class PlacementTraining(SchemeJob, kind="experiments/placement/training", versio
                     compute_error_rate(network.infer_logits(unseen[None]), classes) for unseen, classes in digits[1:]
                 )
                 course.add_errors(validation=validation, test=test)
-            yield course.step(device)
+            yield course.make_step(device)
 
 
 @dataclass(frozen=True)

@@ -76,4 +76,4 @@ class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
                 validation, test = network.measure_errors(seen, BATCH_SIZE, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
                 course.extra_results = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
-            yield course.step(device)
+            yield course.make_step(device)

@@ -79,7 +79,7 @@ class TrainingHistory:
         for name, each in errors.items():
             self.errors[name].append(self.reshape_to_grid(each))
 
-    def step(self, device: "torch.device") -> JobStep[Arrays]:
+    def make_step(self, device: "torch.device") -> JobStep[Arrays]:
         """Return the last step as a job step with the result so far.
 
         The result holds "measured", the measured steps; "losses", the mean losses since the measured step before; every

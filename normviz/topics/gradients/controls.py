@@ -23,7 +23,7 @@ from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
 from normviz.ui.tensor_controls import draw_eps_control, draw_main_parameters, draw_mean_window_controls
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:

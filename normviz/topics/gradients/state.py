@@ -122,7 +122,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to the open panel; links and controls leave out all others."""
+    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
     if name in _SCHEME:
         return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.build_scheme(view), name)
     if name == "eps":

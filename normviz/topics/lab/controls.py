@@ -28,7 +28,7 @@ LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
 """Keys of the menu over the cube and of "Advanced"."""
 
 
-def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
+def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
     """Draw the controls of shape and scheme in container `first`, those of data and rarer ones in `rest`."""
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)

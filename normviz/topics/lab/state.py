@@ -91,7 +91,7 @@ PARAMS = (
 
 
 def has_parameter(scheme: Scheme, name: str) -> bool:
-    """Return True if a page value matters to a scheme; links and controls omit the others."""
+    """Return True if a page value matters to a scheme; links and controls omit irrelevant values."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 

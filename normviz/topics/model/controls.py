@@ -31,7 +31,7 @@ normviz record my_model:make layers.npz"""
 """Commands that write the file of a model."""
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the choice of an example or the user's own model; for the latter the steps, and the upload."""
     draw_segments(PREFIX + "source", "Model", SOURCE_NAMES, on_change=_forget_layer)
     if view["source"] != OWN_MODEL:

@@ -81,7 +81,7 @@ DRIFT_CAPTION = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to the open panel; links and controls leave out all others."""
+    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
     return view["panel"] in BELONGS.get(name, PANELS)
 
 
@@ -122,7 +122,7 @@ def get_trace(setting: Setting, eps: float) -> StreamTrace:
     return trace_stream(setting, eps)
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     front = VISIBLE_CONTROLS[view["panel"]]

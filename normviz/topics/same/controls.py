@@ -10,7 +10,7 @@ from normviz.ui.tensor_controls import draw_data_controls, draw_eps_control
 from normviz.web.components.picked import show_choice_bar
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls of the shape in the sidebar, and of data and ε under "Advanced"."""
     if view["panel"] == "detect":
         return

@@ -107,7 +107,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters for what the page shows; links and controls omit the others."""
+    """Return True if a value matters for what the page shows; links and controls omit irrelevant values."""
     if name == "seed":
         return view["data"] != OWN_DATA
     return view["panel"] in PANELS_BY_VALUE.get(name, PANELS)

@@ -104,7 +104,7 @@ PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_l
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters to the shown rows; links and controls omit the others."""
+    """Return True if a value matters to the shown rows; links and controls omit irrelevant values."""
     return name != "cover" and is_relevant_to_any(view["schemes"], name)
 
 

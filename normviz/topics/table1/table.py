@@ -87,7 +87,7 @@ class Cell:
 
     @property
     def row(self) -> str:
-        """The row's name on the command line: the scheme's key, with the weight scheme in front of it."""
+        """The row's name on the command line: the key of its weight scheme, if any, and the scheme's key."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
     @property

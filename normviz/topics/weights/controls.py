@@ -7,7 +7,7 @@ from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
 
-def controls(view: View) -> None:
+def draw_controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:

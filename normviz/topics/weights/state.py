@@ -70,7 +70,7 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to the open panel; links and controls leave out all others."""
+    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 

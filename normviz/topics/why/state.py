@@ -95,7 +95,7 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to what is open; links and controls leave out all others."""
+    """Return True if a value belongs to what is open; links and controls omit irrelevant values."""
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":

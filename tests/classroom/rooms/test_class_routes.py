@@ -385,7 +385,7 @@ def test_old_classes_are_deleted_without_a_request(tmp_path, monkeypatch):
             yield
 
     def count() -> int:
-        with database.read() as db:
+        with database.begin_read() as db:
             return len(db.execute(CLASSES.select()).all())
 
     with TestClient(Starlette(lifespan=lifespan)):

@@ -148,7 +148,7 @@ def test_what_is_stored_holds_neither_secret_nor_device(store):
     code, secret = ask(store)
     store.record_answers([Answer(code, "my name", 0)])
     store.add_snapshot(code, "my name", "/compare")
-    with store._database.read() as db:
+    with store._database.begin_read() as db:
         rows = [db.execute(table.select()).all() for table in METADATA.tables.values()]
     assert len(rows) == 3
     assert secret not in str(rows)
@@ -217,7 +217,7 @@ def test_a_class_is_over_after_a_day_and_deleted(store, clock, monkeypatch):
     assert [refusal(each) for each in store.record_answers([Answer(code, "a", 0)])] == [404]
     assert store.read_versions([code]) == {}
     store.delete_old_classes()
-    with store._database.read() as db:
+    with store._database.begin_read() as db:
         assert [row for table in METADATA.tables.values() for row in db.execute(table.select())] == []
 
 

@@ -20,7 +20,7 @@ def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
         course.add_losses(torch.tensor([[step, 10.0 * step]]))
         if course.is_measured:
             course.add_errors(test=torch.tensor([[0.1 * step, 0.2]]))
-        result = course.step(cpu).result()
+        result = course.make_step(cpu).result()
         assert (result["share"], str(result["device"])) == (step / 4, "CPU")
     assert result["losses"].tolist() == [[[1.0], [10.0]], [[3.0], [30.0]]]
     assert result["test"] == pytest.approx(np.array([[[0.1], [0.2]], [[0.4], [0.2]]]))

@@ -140,7 +140,7 @@ def _store_pick() -> None:
 
 
 def _show_no_answer(demands: Demands) -> None:
-    """Show why there is no answer, and the schemes that miss the fewest demands."""
+    """Show why no scheme meets the demands, and the schemes that miss the fewest."""
     why = explain_no_answer(demands)
     assert why is not None
     layer = LAYER_WORDS[demands.layer]

@@ -83,7 +83,7 @@ def _show_upload() -> None:
 
 
 def _read_upload() -> None:
-    """Read a file into the session, beside the arrays that are there; bad files change nothing.
+    """Add the arrays of an uploaded file to those of the session; an invalid file changes nothing.
 
     An array that cannot be judged is replaced by the reason, so that the session holds nothing large.
     """
