@@ -118,7 +118,7 @@ class Database:
             os.makedirs(os.path.dirname(os.path.abspath(url.database or "")), exist_ok=True)
         self._engine = _create_sqlite_engine(url) if self.is_sqlite else _create_postgres_engine(url)
         self._writer = self._engine.execution_options(writes=True)
-        with self.write() as connection:
+        with self.begin_write() as connection:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
             METADATA.create_all(connection)
