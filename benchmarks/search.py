@@ -23,7 +23,7 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import get_declarations
 from normviz.core.transformations import OPTIMIZERS
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import Cell, build_cells
 from normviz.train.setting import DTYPES, Setting
 from normviz.ui import custom
@@ -157,7 +157,7 @@ def searched(schemes: list[Scheme], setting: Setting, follow: bool) -> Iterator[
     """Every scheme with its cells, trained."""
     if not schemes:
         return
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing(schemes, setting)
     for scheme in schemes:
         yield scheme, build_cells([scheme], setting, results, follow)

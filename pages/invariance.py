@@ -66,7 +66,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
         "eps": lambda: panels.show_eps_sweep(schemes, setting, False, theme),
         "training": lambda: panels.show_eps_sweep(schemes, setting, True, theme),
         "delta": lambda: panels.show_delta_sweep(scheme, setting, theme),
-        "numbers": lambda: panels.show_case_numbers(cells),
+        "numbers": lambda: panels.show_case_results(cells),
     }
     below[panels.choose_case_panel(covered)]()
 

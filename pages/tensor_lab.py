@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
@@ -30,7 +30,7 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
         try:  # the picture before all else: the browser draws it while the rest is on its way
             check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
             x = make_tensor(view)
-            result, bound = normalize(x, scheme, *layer[:3]), BoundScheme(scheme, x.shape)
+            result, bound = normalize(x, scheme, *layer[:3]), SchemeOnShape(scheme, x.shape)
             with wait_for_turn(x.size):
                 show_lab_cube(view, bound, x, result, theme)
         except InvalidInput as error:

@@ -61,7 +61,7 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     roles = AXIS_ROLES[scheme.tensor]
     data = build_element_data(
         {"focus": (0, 0, 0, 0)},
-        wording.BoundScheme(scheme, x.shape),
+        wording.SchemeOnShape(scheme, x.shape),
         x,
         result,
         LayerNumbers(eps, gain, bias),
@@ -81,10 +81,10 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
         said = [written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
         return ["".join(each.split()) for each in said]
 
-    taken = wording.BoundScheme(scheme, x.shape).statistics
+    taken = wording.SchemeOnShape(scheme, x.shape).statistics
 
     def write_fields(index: Index) -> list[str]:
-        boxes = wording.BoundScheme(scheme, x.shape).describe_boxes(index)
+        boxes = wording.SchemeOnShape(scheme, x.shape).describe_boxes(index)
         return [
             wording.describe_field_box(part.field, index, x.shape, scheme.axes, box.shared)
             for part, box in zip(taken, boxes, strict=True)

@@ -108,7 +108,7 @@ def live(at):
         own |= {f"w{k}": float(w) for k, w in enumerate(compute_inverse_root(result.v, groups, eps)[group, row])}
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.build_statistic_formulas(scheme), *formulas.build_step_formulas(scheme, x.shape)]
-    bound = wording.BoundScheme(scheme, x.shape)
+    bound = wording.SchemeOnShape(scheme, x.shape)
     boxes = zip(bound.statistics, bound.describe_boxes(focus), strict=True)
     words = [wording.describe_field_box(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
     return words + [

@@ -2,10 +2,10 @@
 
 from normviz.charts.cube_layout import Layout
 from normviz.charts.palette import Theme
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 
 
-def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
+def make_axis_titles(bound: SchemeOnShape, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
     """Make the titles of x, y and z and their colours: averaged axes have the field's colour."""
     along = layout.dimensions[:3]
     hues = [colours.field if bound.is_averaged(axes) else colours.muted for axes in along]

@@ -25,7 +25,7 @@ MAX_HEATMAP_LABELS = 96  # most cells of a heat map whose numbers are written
 def draw_pictures(
     images: Mapping[str, np.ndarray], grey_ranges: Sequence[tuple[float, float]], theme: str = "light"
 ) -> Figure:
-    """Draw pictures side by side, each below its title: numbers (height, width) in grey, or bytes (height, width, 3).
+    """Return a figure of pictures side by side: numbers (height, width) in grey, or bytes (height, width, 3).
 
     `grey_ranges`: for each picture, the values that are drawn black and white; unused for pictures in colour.
     """
@@ -70,7 +70,7 @@ def draw_statistics_map(
     theme: str = "light",
     zero_below: float = 0.0,
 ) -> Figure:
-    """Draw statistics (n, h, w, c) as a heat map, n and h down, w and c across, with a frame at `focus`.
+    """Return a heat map of statistics (n, h, w, c), n and h down, w and c across, with a frame at `focus`.
 
     `zero_below`: statistics up to this size are written as 0.
     """
@@ -116,7 +116,7 @@ def draw_statistics_map(
 
 
 def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """Draw x̂ over the contrast on a logarithmic axis: one line for each name, the first one thick."""
+    """Return a figure of x̂ over the contrast on a logarithmic axis: one line for each name, the first one thick."""
     colours = THEMES[theme]
     figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
@@ -135,7 +135,7 @@ def draw_gap_panels(
     marked: float | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw panels with curves of relative differences by name over x; both axes are logarithmic.
+    """Return a figure with panels of relative differences over x, a curve for each name; both axes are logarithmic.
 
     `axis`: title of the x axis; `marked`: the page's current x, drawn as a vertical line.
     """

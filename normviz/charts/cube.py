@@ -97,7 +97,7 @@ def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "light") -> Figure:
-    """Draw the cube of a tensor as a figure.
+    """Return a figure of a tensor as a cube of cells.
 
     `levels`, `legend`: the result of one of the functions for levels above; for several copies, their levels
     concatenated.

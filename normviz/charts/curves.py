@@ -65,7 +65,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Draw panels of curves in a grid; a name has one style in all panels and one legend entry."""
+    """Return a figure with panels of curves in a grid; a name has one style in all panels and one legend entry."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)

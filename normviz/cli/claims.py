@@ -86,9 +86,9 @@ def measure_claims(
     found: dict[str, Evidence] = {}
     failed: dict[str, str] = {}
     tried = [claim for claim in claims if isinstance(claim.check, ExperimentCheck)]
-    parts = [*dict.fromkeys(part for claim in tried for part in list_claim_jobs(claim, seed))]
-    run_missing(parts, archive, make_queue, show_progress)
-    results = archive.find_results(parts)
+    jobs = [*dict.fromkeys(job for claim in tried for job in list_claim_jobs(claim, seed))]
+    run_missing(jobs, archive, make_queue, show_progress)
+    results = archive.find_results(jobs)
     for claim in claims:
         try:
             evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)

@@ -50,25 +50,25 @@ def run_settings(
 ) -> list[dict[str, Any]]:
     """Run the jobs without a cached result, and return the record of every setting. Raises JobsFailed.
 
-    `make_queue` returns a queue for a number of parts. If interrupted, finished parts stay cached.
+    `make_queue` returns a queue for a number of jobs. If interrupted, finished jobs stay cached.
     """
     experiment = request.experiment
-    parts = dict.fromkeys(part for setting in request.settings for part in experiment.parts(setting))
-    run_missing([*parts], archive, make_queue, show_progress)
+    jobs = dict.fromkeys(job for setting in request.settings for job in experiment.list_jobs(setting))
+    run_missing([*jobs], archive, make_queue, show_progress)
     return [build_experiment_record(experiment, setting, archive) for setting in request.settings]
 
 
 def build_experiment_record(experiment: Experiment, setting: Any, archive: ResultArchive) -> dict[str, Any]:
     """Return the setting, results and verdict of an experiment as plain data."""
-    parts = experiment.parts(setting)
-    found = archive.find_results(parts)
+    jobs = experiment.list_jobs(setting)
+    found = archive.find_results(jobs)
     report = experiment.report(setting, found)
     configuration = {each.name: getattr(setting, each.name) for each in fields(setting)}
     return {
         "experiment": experiment.key,
         "configuration": configuration,
         "device": join_devices(str(arrays["device"]) for arrays in found.values()),
-        "digest": sha256("".join(map(compute_digest, parts)).encode()).hexdigest(),
+        "digest": sha256("".join(map(compute_digest, jobs)).encode()).hexdigest(),
         "result": {name: [_convert_to_json(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,
         "verdict": report.verdict.word,

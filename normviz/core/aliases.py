@@ -50,7 +50,7 @@ def find_key(name: str, keys: Iterable[str]) -> str | None:
 
 
 def suggest_key(name: str, keys: Iterable[str]) -> str:
-    """Return the part of an error message that names what was probably meant, or all keys."""
+    """Return the end of an error message: "did you mean batch?", or the list of all keys if none is similar."""
     keys = list(keys)
     plain = {_simplify(key): key for key in keys} | ALIASES
     near = dict.fromkeys(plain[each] for each in get_close_matches(_simplify(name), plain, n=3, cutoff=0.6))

@@ -23,7 +23,7 @@ MAX_CHANNELS = 4096
 
 
 class RecordedLayer(NamedTuple):
-    """Activations that enter a layer, subsampled, and what it knows of them.
+    """Sampled activations that enter a layer, with the layer's γ, β and statistics of channels.
 
     Attributes:
         x: the activations.

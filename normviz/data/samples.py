@@ -25,12 +25,12 @@ class Sample:
 
 
 def sample_normal(shape: Shape, seed: int) -> np.ndarray:
-    """Draw independent standard normal numbers, an array of this shape."""
+    """Sample independent standard normal numbers, an array of this shape."""
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
-    """Draw normal numbers whose mean and scale differ between examples and, more so, between channels."""
+    """Sample normal numbers whose mean and scale differ between examples and, more so, between channels."""
     rng = np.random.default_rng(seed)
     of_examples, of_channels = rng.spawn(2)
     noise = rng.standard_normal(shape)
@@ -41,7 +41,7 @@ def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digits(shape: Shape, seed: int) -> np.ndarray:
-    """Draw handwritten digits in 0..1, one per example, each in a random tint.
+    """Sample handwritten digits in 0..1, one per example, each in a random tint.
 
     With one channel they are grey, as scanned. Other sizes than 8 × 8 are interpolated.
     """
@@ -54,7 +54,7 @@ def sample_digits(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
-    """Draw feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
+    """Sample feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
     images = np.pad(_sample_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
@@ -90,7 +90,7 @@ SAMPLES: dict[str, Sample] = index_by_key(
 
 
 def _sample_digit_images(examples: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw grey digits in 0..1, (examples, height, width)."""
+    """Sample grey digits in 0..1, (examples, height, width)."""
     from PIL import Image  # imported here: noise needs no pictures
 
     images, _ = load_digits()

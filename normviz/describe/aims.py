@@ -10,7 +10,7 @@ from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
-from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
+from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, are_all_near
 from normviz.describe.wording import find_windowed_axes, name_axes
 
 _SINGLE_GROUP = Rule("groups", 1)
@@ -136,7 +136,7 @@ def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationRes
     values = result.xhat if scheme.has_xhat else result.v
     mean, square = scheme.summation, scheme.suppression
     size = 1.0 if square is not None else float(np.abs(values).max()) or 1.0
-    centred = mean is not None and is_near(reduce_boxes(values, mean, np.mean) / size, 0)
+    centred = mean is not None and are_all_near(reduce_boxes(values, mean, np.mean) / size, 0)
     if square is None:
         return f"{_format_every_field(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
     squares = reduce_boxes(values**2, square, np.mean)
@@ -145,7 +145,7 @@ def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationRes
     if scheme.per_fan_in:
         lengths = np.sqrt(reduce_boxes(values**2, square, np.sum))
         noun = name_field(square, scheme.axes, shape)
-        return f"the weights of every {noun} have length 1" if is_near(lengths, 1) else ""
+        return f"the weights of every {noun} have length 1" if are_all_near(lengths, 1) else ""
     joint = mean is not None and mean.simplify(shape) == square.simplify(shape)
     name = "variance" if joint and centred else "mean square"
     measure = f"{name} {_format_range(squares, result, scheme)}"
@@ -162,7 +162,7 @@ def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> st
 
 def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
     """Format the measured range of mean squares, or 1, with the reason of a difference: equal numbers, or ε."""
-    if is_near(squares, 1):
+    if are_all_near(squares, 1):
         return "1"
     low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))
     wide = low if low == high else f"{low} to {high}"

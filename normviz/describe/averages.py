@@ -29,8 +29,8 @@ class AverageTerm(NamedTuple):
     whole: str = ""
 
     @property
-    def moves(self) -> bool:
-        """True for a window, whose elements differ from index to index."""
+    def is_windowed(self) -> bool:
+        """True if the average along the axis runs over a window, whose elements differ from index to index."""
         return self.summand.endswith("'")
 
 
@@ -116,20 +116,20 @@ class AverageFormula:
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
 
     @property
-    def neighbour_index(self) -> str:
-        """The subscript of the statistic that belongs to the summed element; another one only under a window."""
-        return format_subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
+    def summed_statistic_subscript(self) -> str:
+        """The subscript of the summed element's statistic; it differs from the output's only under a window."""
+        return format_subscript("".join(term.summand if term.is_windowed else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
         """Format the backward pass of the average: a sum over the averages that contain an element."""
-        fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
+        fixed = AverageFormula(tuple(term._replace(size="") if term.is_windowed else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
         return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[AverageTerm, ...]:
         """The terms of the axes with a window."""
-        return tuple(term for term in self.terms if term.moves)
+        return tuple(term for term in self.terms if term.is_windowed)
 
 
 def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:

@@ -228,7 +228,7 @@ def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
     """Format ∂L/∂v; if A = B, subtract the mean as well, which gives ∂L/∂x."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
-        cube = _format_cubed_deviation(parts, square.index, square.neighbour_index)
+        cube = _format_cubed_deviation(parts, square.index, square.summed_statistic_subscript)
         back = square.format_transposed(rf"\frac{{d{square.summand}\,{parts.centred}{square.summand}}}{{{cube}}}")
         return rf"\frac{{{d}}}{{{parts.below}}} - {parts.centred}{parts.element}\,{back}"
     mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""

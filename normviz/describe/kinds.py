@@ -83,7 +83,7 @@ class SpectralFormulas(KindFormulas):
         return self._fill_fraction(scheme, "", symbol, base, r"\part{divides}{\sigma_{\max}}", number)
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        return "the largest singular value is 1" if is_near(compute_spectral_norm(result.xhat), 1) else ""
+        return "the largest singular value is 1" if are_all_near(compute_spectral_norm(result.xhat), 1) else ""
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
         return "The matrix of w over its largest singular value"
@@ -160,7 +160,7 @@ class WhiteningFormulas(KindFormulas):
         groups = scheme.count_matrices(result.v.shape)
         size = result.v.shape[-1] // groups
         matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
-        if not is_near(matrices - np.eye(size), 0) or not is_near(result.xhat.mean((0, 1, 2)), 0):
+        if not are_all_near(matrices - np.eye(size), 0) or not are_all_near(result.xhat.mean((0, 1, 2)), 0):
             return ""
         alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
         return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
@@ -239,6 +239,6 @@ KIND_FORMULAS: dict[str, KindFormulas] = {
 """The formulas by `Kind.key`."""
 
 
-def is_near(values: np.ndarray, number: float) -> bool:
+def are_all_near(values: np.ndarray, number: float) -> bool:
     """Return True if all values are within `AIM_TOLERANCE` of a number."""
     return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())

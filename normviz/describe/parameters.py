@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from normviz.core.fields import AXIS_NAMES, FULL, Shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 
 CHANNELS_FIRST_AXES: dict[str, tuple[str, ...]] = {
     "activation": ("N", "C", "H", "W"),
@@ -99,7 +99,7 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
         if axis.names == {name for name, rule in rules.items() if rule.kind == kind}:
             axes = ", ".join(name for name in scheme.axes if name in axis.names)
             here = f"In Keras's {axis.layer}, {axis.argument} names {meaning} ({axes})"
-            return f"{here}: on this shape {BoundScheme(scheme, shape).describe_statistic_counts()}. {elsewhere}"
+            return f"{here}: on this shape {SchemeOnShape(scheme, shape).describe_statistic_counts()}. {elsewhere}"
     return None
 
 

@@ -112,8 +112,8 @@ class BoxDescription(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BoundScheme:
-    """A scheme on tensors of one shape, and words for its statistics there."""
+class SchemeOnShape:
+    """A scheme applied to tensors of one shape, with words for its statistics on them."""
 
     scheme: Scheme
     shape: Shape

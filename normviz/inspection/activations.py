@@ -69,7 +69,7 @@ def check_recording_path(path: str | Path) -> None:
 
 
 def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
-    """Encode a report with at most so many activations of each layer."""
+    """Encode a report, with at most `most` activations of each layer, as the bytes of an .npz file."""
     layers, fields = {}, {}
     for layer in inspected.report.layers:
         if layer.target == "activation":
@@ -110,7 +110,7 @@ class ChosenElements(NamedTuple):
 
 
 def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
-    """Choose at most `most` elements of a layer's input.
+    """Return evenly spaced indices of at most `most` elements of a layer's input, and the field rules on them.
 
     The longest axes are halved until few enough are left, at even spacing. Windows keep neighbours. An axis in groups
     keeps whole groups, or the same share of each.
@@ -141,9 +141,9 @@ def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
 
 
 def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
-    """Return the rule along an axis that says most about which elements belong together."""
-    there = [rules[axis] for rules in (divisor, mean) if rules is not None] or [OWN]
-    return next((rule for rule in there if rule not in (FULL, OWN)), there[0])
+    """Return the rule of the divisor or else the mean along an axis; a rule with groups or windows is preferred."""
+    rules = [each[axis] for each in (divisor, mean) if each is not None] or [OWN]
+    return next((rule for rule in rules if rule not in (FULL, OWN)), rules[0])
 
 
 def _extract_layer(

@@ -39,7 +39,7 @@ class ModelFinding:
 
     @property
     def is_mistake(self) -> bool:
-        """False for mere advice: that batch norms can be folded."""
+        """True unless the finding is only the advice that batch norms can be folded."""
         return self.key != "folding"
 
     def to_record(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _find_small_batch(layer: LayerReport) -> str | None:
     size = layer.statistics.get("field_size", 0)
     if layer.training != "batch" or layer.target == "weight" or not 0 < size < SMALL_FIELD:
         return None
-    return f"In training, each mean and variance is that of {size:.0f} elements."
+    return f"In training, each mean and variance comes from only {size:.0f} elements, so it is noisy."
 
 
 def _find_precision_loss(layer: LayerReport) -> str | None:
@@ -154,7 +154,7 @@ CHECKS: dict[str, Check] = {
     ),
     "small-batch": Check(
         _find_small_batch,
-        "Use larger batches, synchronized batch norm, or group norm; skip a last batch of one example.",
+        "Use larger batches or group norm. Drop a last batch of one example.",
         "https://github.com/pytorch/pytorch/issues/4534",
     ),
     "half-precision": Check(
@@ -166,8 +166,7 @@ CHECKS: dict[str, Check] = {
 """The checks of a layer by their keys."""
 
 GAP_ADVICE = (
-    "Check how the running statistics were collected: enough steps, a fitting momentum, and batches like those of "
-    "inference.",
+    "Train for more steps, or collect the running averages again, on data like that of inference.",
     "https://github.com/pytorch/vision/issues/2079",
 )
 """The advice and the thread on a gap between training and inference."""
@@ -197,7 +196,8 @@ def list_findings(
             if found:
                 yield ModelFinding(key, layer.name, found, check.advice, check.thread)
     if gap is not None and gap > GAP_LIMIT:
-        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} standard deviations."
+        size = typeset(gap, 2)
+        found = f"In inference, with running averages, the output differs from training by {size} standard deviations."
         yield ModelFinding("train-eval-gap", "", found, *GAP_ADVICE)
     if not all(obstacles.values()):
         yield ModelFinding("folding", "", _describe_folding(obstacles), *FOLDING_ADVICE)

@@ -41,7 +41,7 @@ def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor
 def _run_folded(
     norm: nn.Module, before: WeightCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
 ) -> Tensor:
-    """Run a model in which the layer before computes the norm's factor and shift, and the norm nothing."""
+    """Return the output of a model whose batch norm is folded into the layer before it."""
 
     def scale(module: nn.Module, arguments: Any, output: Tensor) -> Tensor:
         return output * factor.select(0, 0) + shift.select(0, 0)

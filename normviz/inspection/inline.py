@@ -62,7 +62,7 @@ class Operation:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that it computes with."""
+        """The tensors that the operation reads."""
         tensors = list_tensors([self.args, self.named])
         return tensors[:1] if self.name in LIKE_SECOND else tensors
 
@@ -182,7 +182,7 @@ class OperationLog:
                 if step.output.shape != y.shape:
                     break
                 y, taken = step.output, {*taken, k}
-        operations = () if x is None else tuple(self.operations[k] for k in sorted(self._select(taken, x)))
+        operations = () if x is None else tuple(self.operations[k] for k in sorted(self._select_operations(taken, x)))
         return InlineCandidate(x, y, operations, has_root, self.operations[last], last)
 
     def _find_source(self, last: int) -> Tensor | None:
@@ -195,7 +195,7 @@ class OperationLog:
             makers = [self._makers[id(each)] for each in cut if id(each) in self._makers]
             if len(cut) == 1 and cut[0].shape == shape:
                 found = cut[0]
-                if not makers or not self._is_transparent(self.operations[makers[0]]):
+                if not makers or not self._is_cast_or_centring(self.operations[makers[0]]):
                     return found
             if not makers:
                 return found
@@ -204,15 +204,15 @@ class OperationLog:
             cut = list({id(each): each for each in (*kept, *self._list_data(latest))}.values())
         return found
 
-    def _is_transparent(self, step: Operation) -> bool:
-        """Return True for a cast, and for a sum with a statistic."""
+    def _is_cast_or_centring(self, step: Operation) -> bool:
+        """Return True if an operation is a cast, or adds or subtracts a statistic of its input."""
         is_centring = step.name in SUMS and any(id(each) in self._statistics for each in step.inputs)
         return is_centring or step.name in CASTS
 
     def _list_data(self, k: int) -> list[Tensor]:
         return [each for each in self.operations[k].inputs if not self.is_constant(each)]
 
-    def _select(self, last: set[int], x: Tensor) -> set[int]:
+    def _select_operations(self, last: set[int], x: Tensor) -> set[int]:
         """Return the numbers of the operations that some operations need, back to x."""
         found, waiting = set(), [*last]
         while waiting:

@@ -19,7 +19,7 @@ from normviz.inspection.model_copy import (
     extend_batch,
     find_batch_size,
     replace_examples,
-    shorten,
+    shorten_error,
     use_double_precision,
     use_one_thread,
 )
@@ -90,7 +90,7 @@ def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
 
 
 class _Inspection:
-    """The passes of a model in both modes, and what is made of them."""
+    """Inspection of one model: its forward passes in training and inference, and the report that they give."""
 
     def __init__(self, model: nn.Module, batch: Any, notes: list[str]) -> None:
         self.model, self.batch, self.notes = model, batch, notes
@@ -151,7 +151,7 @@ class _Inspection:
         except (RuntimeError, ValueError, TypeError, IndexError) as error:
             probe = None
             if call.is_inline:
-                self.notes.append(f"{call.name} was not probed: {shorten(error)}")
+                self.notes.append(f"{call.name} was not probed: {shorten_error(error)}")
         if probe is not None:
             return probe, None
         if call.is_inline:
@@ -199,7 +199,7 @@ class _Inspection:
 
 
 def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
-    """Return the names without calls inside of a normalization, and modules that only wrap one with the same input."""
+    """Return the names of the found calls, without calls inside a normalization and modules that only wrap one."""
     calls = recorder.layers
     dropped: set[str] = set()
     for outer in found:

@@ -36,7 +36,9 @@ def copy_model(model: nn.Module) -> nn.Module:
             copied = copy.deepcopy(model, known | _find_uncopyable(model))
         return copied.to(device="cpu", dtype=torch.float64)
     except Exception as error:
-        raise InvalidInput(f"the model cannot be copied ({shorten(error)}); inspection works on a copy.") from error
+        raise InvalidInput(
+            f"the model cannot be copied ({shorten_error(error)}); inspection works on a copy."
+        ) from error
 
 
 def convert_batch(batch: Any) -> Any:
@@ -87,7 +89,7 @@ def call_model(model: nn.Module, batch: Any) -> Any:
         with torch.no_grad(), seed_zero():
             return model(*arguments, **named)
     except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
-        raise InvalidInput(f"the model fails on this batch: {shorten(error)}") from error
+        raise InvalidInput(f"the model fails on this batch: {shorten_error(error)}") from error
 
 
 class DoublePrecision(TorchFunctionMode):
@@ -199,6 +201,6 @@ def _find_uncopyable(model: nn.Module) -> dict[int, Any]:
     return found
 
 
-def shorten(error: Exception) -> str:
+def shorten_error(error: Exception) -> str:
     """Return the first line of an error's message, cut to 200 characters."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__

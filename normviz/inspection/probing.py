@@ -132,15 +132,15 @@ def find_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Rul
     sightings: list[list[tuple[int, list[int]]]] = [[] for _ in x.shape]
     for k in range(4):
         place = tuple(_pick_index(n, (k + axis) % 4) for axis, n in enumerate(x.shape))
-        moved = _find_moved(compute, x, y, place)
+        moved = _find_changed_outputs(compute, x, y, place)
         for seed in range(20, 20 + BASES):  # a threshold may hold some elements of a field at some inputs
             if _is_box(moved):
                 break
             other = _draw(x.shape, seed)
-            moved |= _find_moved(compute, other, compute(other), place)
+            moved |= _find_changed_outputs(compute, other, compute(other), place)
         if not _is_box(moved):
             return None
-        for axis, line in enumerate(_project(moved)):
+        for axis, line in enumerate(_project_on_axes(moved)):
             sightings[axis].append((place[axis], line.nonzero().flatten().tolist()))
     rules = tuple(_find_rule(seen, n) for seen, n in zip(sightings, x.shape, strict=True))
     return None if None in rules else tuple(rule for rule in rules if rule is not None)
@@ -172,7 +172,7 @@ def normalize_by_rules(x: Tensor, mean: Rules | None, divisor: Rules | None, eps
 
 @contextmanager
 def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Draw the numbers of some tensors from 0.5 to 1.5 inside the block, and restore them after it."""
+    """Sample the numbers of some tensors from 0.5 to 1.5 inside the block, and restore them after it."""
     before = [tensor.detach().clone() for tensor in tensors]
     generator = torch.Generator().manual_seed(3)
     try:
@@ -338,14 +338,14 @@ def _draw(shape: Sequence[int], seed: int) -> Tensor:
     return torch.randn(tuple(shape), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def _find_moved(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, place: tuple[int, ...]) -> Tensor:
+def _find_changed_outputs(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, place: tuple[int, ...]) -> Tensor:
     """Return which outputs change with one element of the input."""
     changed = x.clone()
     changed[place] += 7.0
     return (compute(changed) - y).abs() > MOVED * y.abs().max()
 
 
-def _project(moved: Tensor) -> list[Tensor]:
+def _project_on_axes(moved: Tensor) -> list[Tensor]:
     """Return for each axis which indices hold an element that moved."""
     axes = range(moved.ndim)
     return [moved.any(dim=[other for other in axes if other != axis]) if moved.ndim > 1 else moved for axis in axes]
@@ -353,7 +353,7 @@ def _project(moved: Tensor) -> list[Tensor]:
 
 def _is_box(moved: Tensor) -> bool:
     """Return True if the elements that moved are all combinations of some indices of each axis."""
-    return bool(moved.any()) and int(moved.sum()) == prod(int(line.sum()) for line in _project(moved))
+    return bool(moved.any()) and int(moved.sum()) == prod(int(line.sum()) for line in _project_on_axes(moved))
 
 
 def _pick_index(n: int, which: int) -> int:

@@ -201,7 +201,7 @@ class Recorder(TorchFunctionMode):
 
     def __exit__(self, *error: Any) -> None:
         self._exits.close()
-        self._record_inline()
+        self._record_inline_normalizations()
         super().__exit__(*error)
 
     def __torch_function__(
@@ -289,8 +289,8 @@ class Recorder(TorchFunctionMode):
         )  # fmt: skip
         return self._disturb_layer(name, result)
 
-    def _record_inline(self) -> None:
-        """Record the normalizations that are written between other operations."""
+    def _record_inline_normalizations(self) -> None:
+        """Add normalizations found among single tensor operations to `self.layers`, or to `self.untraced`."""
         for candidate in self.log.list_candidates():
             product, x = candidate.product, candidate.x
             name = self._make_name(product.place, INLINE_NAME)
@@ -348,7 +348,7 @@ class Recorder(TorchFunctionMode):
 
 
 def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
-    """Run a model on a batch, and return what was recorded, and the output; buffers are then as they were."""
+    """Run a model on a batch; return the recorder with all calls, and the output. The model's buffers are restored."""
     with keep_state(model), Recorder(model, disturbed) as recorder:
         output = call_model(model, batch)
     return recorder, output

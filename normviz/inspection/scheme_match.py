@@ -33,7 +33,7 @@ def list_schemes(
     if probe.form in POINTWISE:
         return [SCHEMES[POINTWISE[probe.form]]]
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
-    if probe.form != "general" or _are_lost(probe, fields):
+    if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return []
     found = [each for each in _list_candidates(fields, is_weight) if _is_equal(each, fields, shape)]
     if heads and any(each.key == "rms" for each in found):
@@ -48,13 +48,13 @@ def list_schemes(
 def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
     """Return a scheme with the fields that were found; None if they are no fields of the four axes."""
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
-    if probe.form != "general" or _are_lost(probe, fields):
+    if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return None
     return make_custom_scheme(*fields)
 
 
-def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
-    """Return True if a field of the array is none of the four axes."""
+def _has_untranslatable_rule(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
+    """Return True if rules of the array cannot be written as a field over the four axes (N, H, W, C)."""
     pairs = zip((probe.mean, probe.divisor), fields, strict=True)
     return any(rules is not None and field is None for rules, field in pairs)
 

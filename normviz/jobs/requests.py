@@ -247,7 +247,7 @@ class JobRun:
             self.share = self.reported_share = self.reported_seconds = 0.0
 
     def _measure_progress(self, share: float) -> None:
-        """Measure share and seconds from the first report on, so that a worker's imports do not count."""
+        """Store `reported_share` and `reported_seconds`, both counted from the first report: imports do not count."""
         now = self._clock()
         if self.share == 0.0 or share < self.share:  # the first report, also after a restart
             self._first = share, now

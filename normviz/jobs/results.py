@@ -10,10 +10,10 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.spec import Job, compute_digest
 
 Arrays = dict[str, np.ndarray]
-"""The result of a part, or its partial result. "share" is the finished share, 1 in the end."""
+"""The result of a job, or its partial result. "share" is the finished share, 1 in the end."""
 
 
-class Part(Job[Arrays]):
+class ArrayJob(Job[Arrays]):
     """Job of an experiment or claim; its result is a dict of named arrays."""
 
     @property
@@ -22,11 +22,11 @@ class Part(Job[Arrays]):
         raise NotImplementedError
 
 
-Results = Mapping[Part, Arrays]
-"""The results of the parts that have begun."""
+Results = Mapping[ArrayJob, Arrays]
+"""The results of the jobs that have begun."""
 
-MAX_PARTS_IN_MEMORY = 512
-"""The maximal number of parts whose results a server keeps in memory."""
+MAX_JOBS_IN_MEMORY = 512
+"""The maximal number of jobs whose results a server keeps in memory."""
 
 
 class ResultArchive:
@@ -34,37 +34,37 @@ class ResultArchive:
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
-        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_is_further)
+        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_JOBS_IN_MEMORY, replaces=_is_further)
 
-    def store_result(self, part: Part, arrays: Arrays) -> None:
-        """Store the result of a part so far; on disk too, once it is complete."""
-        name = name_result(part)
+    def store_result(self, job: ArrayJob, arrays: Arrays) -> None:
+        """Store the result of a job so far; on disk too, once it is complete."""
+        name = name_result(job)
         self._at_hand.put(name, arrays)
         if is_complete(arrays):
             self.disk.put(name, arrays)
 
-    def find_results(self, parts: Sequence[Part]) -> Results:
-        """Return the results, partial or complete, of the parts that have any."""
-        names = {part: name_result(part) for part in parts}
+    def find_results(self, jobs: Sequence[ArrayJob]) -> Results:
+        """Return the results, partial or complete, of the jobs that have any."""
+        names = {job: name_result(job) for job in jobs}
         found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
         kept = self.disk.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
         for name, arrays in kept.items():
             self._at_hand.put(name, arrays)
         found |= kept
-        return {part: found[name] for part, name in names.items() if name in found}
+        return {job: found[name] for job, name in names.items() if name in found}
 
-    def find_missing(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the parts without a complete result."""
-        found = self.find_results(parts)
-        return [part for part in parts if part not in found or not is_complete(found[part])]
+    def find_missing(self, jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
+        """Return the jobs without a complete result."""
+        found = self.find_results(jobs)
+        return [job for job in jobs if job not in found or not is_complete(found[job])]
 
-    def count_damaged(self, parts: Sequence[Part]) -> int:
-        """Return the number of parts whose stored result was damaged and has not been computed again."""
-        return sum(self.disk.is_damaged(name_result(part)) for part in parts)
+    def count_damaged(self, jobs: Sequence[ArrayJob]) -> int:
+        """Return the number of jobs whose stored result was damaged and has not been computed again."""
+        return sum(self.disk.is_damaged(name_result(job)) for job in jobs)
 
 
 def is_complete(arrays: Arrays) -> bool:
-    """Return True if a result is that of a finished part: its "share" is 1."""
+    """Return True if a result is that of a finished job: its "share" is 1."""
     return bool(arrays["share"] == 1)
 
 
@@ -72,12 +72,12 @@ def _is_further(candidate: Arrays, current: Arrays) -> bool:
     return bool(candidate["share"] >= current["share"])
 
 
-def name_result(part: Part) -> str:
-    """Return the name under which a part's result is stored: its digest."""
-    return _compute_digest(part, part.version)
+def name_result(job: ArrayJob) -> str:
+    """Return the name under which a job's result is stored: its digest."""
+    return _compute_digest(job, job.version)
 
 
 @lru_cache(maxsize=1024)
-def _compute_digest(part: Part, version: int) -> str:
-    """Compute the digest of a part; cached, since a page asks for each part twice a second."""
-    return compute_digest(part)
+def _compute_digest(job: ArrayJob, version: int) -> str:
+    """Compute the digest of a job; cached, since a page asks for each job twice a second."""
+    return compute_digest(job)

@@ -8,28 +8,28 @@ from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.failures import JobsFailed, describe_error
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.results import Part, ResultArchive
+from normviz.jobs.results import ArrayJob, ResultArchive
 
 POLL_SECONDS = 0.2
 """Seconds between two updates of the progress bar."""
 
 
 def run_missing(
-    parts: Sequence[Part], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
+    jobs: Sequence[ArrayJob], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
 ) -> None:
-    """Run the parts without a complete result and wait for them; their results go to the archive.
+    """Run the jobs without a complete result and wait for them; their results go to the archive.
 
     Args:
-        parts: the jobs.
-        archive: stores the results, also the finished parts of an interrupted run.
+        jobs: the jobs, finished or not.
+        archive: stores the results, also the finished jobs of an interrupted run.
         make_queue: returns a queue for a number of jobs.
         show_progress: True to show a progress bar on stderr.
 
     Raises:
         JobsFailed: a job failed.
-        KeyboardInterrupt: with words on the finished parts.
+        KeyboardInterrupt: with words on the finished jobs.
     """
-    missing = archive.find_missing(parts)
+    missing = archive.find_missing(jobs)
     if not missing:
         return
     request = make_queue(len(missing)).submit(missing, archive.store_result, lambda: True)
@@ -50,4 +50,4 @@ def run_missing(
 def create_queue(archive: ResultArchive, job_count: int) -> JobQueue:
     """Create a queue for this number of jobs, which skips jobs with a complete result in the archive."""
     workers = min(count_workers(), job_count)
-    return create_default_queue(workers, workers, lambda part: not archive.find_missing([part]))
+    return create_default_queue(workers, workers, lambda job: not archive.find_missing([job]))

@@ -15,7 +15,7 @@ from normviz.core.fields import MAX_DRAWN_ELEMENTS, Index, check_shape
 from normviz.core.normalize import LayerNumbers, normalize, resolve_eps
 from normviz.core.scheme import Scheme
 from normviz.core.text import join_words
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 from normviz.library.calls import LibraryCall
 from normviz.library.screenshot import draw_png
 from normviz.topics.lab.lab_cube import CubeLook, choose_view, draw_lab_cube
@@ -115,7 +115,7 @@ def show(
     if len(focus) != 4 or not all(0 <= index < n for index, n in zip(focus, shape, strict=True)):
         raise InvalidInput(f"focus {tuple(focus)} is not an element of {' × '.join(map(str, shape))}.")
     x = copy_to_numpy(call.tensor)
-    result, bound = normalize(x, call.scheme, eps), BoundScheme(call.scheme, shape)
+    result, bound = normalize(x, call.scheme, eps), SchemeOnShape(call.scheme, shape)
     layer = LayerNumbers(resolve_eps(call.scheme, eps))
     look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
     messages = {}

@@ -11,8 +11,8 @@ from torch.nn.functional import conv2d
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import ApplyNorm, Digits, split_digits
-from normviz.train.learning import draw_initial_weights
+from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
+from normviz.train.learning import sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 KERNEL_SIZE = 3
@@ -54,7 +54,7 @@ class Conv:
         units = [(1, *shape[1:]) if per_unit else (1, 1, 1, shape[-1]) for shape in shapes]
 
         def first(*shape: int, part: int) -> torch.Tensor:
-            return draw_initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(
+            return sample_initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(
                 device
             )
 
@@ -140,5 +140,5 @@ def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> tor
 
 
 def split_pictures(device: torch.device) -> Digits:
-    """Load the digits of `split_digits` as pictures in 0..1, (digits, height, width), with their classes."""
-    return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in split_digits(device)))
+    """Load the digits of `load_digit_parts` as pictures in 0..1, (digits, height, width), with their classes."""
+    return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in load_digit_parts(device)))

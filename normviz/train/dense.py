@@ -10,7 +10,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
-from normviz.train.learning import compute_error_rate, draw_initial_weights
+from normviz.train.learning import compute_error_rate, sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 COMPARISON_DTYPE = torch.float64
@@ -49,7 +49,7 @@ class Dense:
         sizes = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
         self.weights, self.gains, self.biases = [], [], []
         for part, (into, out) in enumerate(pairwise(sizes)):
-            first = draw_initial_weights(
+            first = sample_initial_weights(
                 seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype
             )
             self.weights.append(first.to(device))
@@ -153,7 +153,7 @@ class Dense:
         return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
-def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+def load_digit_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     """Load digits as rows of pixels in 0..1, (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
@@ -174,9 +174,9 @@ class Digits(NamedTuple):
     test: tuple[torch.Tensor, torch.Tensor]
 
 
-def split_digits(device: torch.device) -> Digits:
-    """Load digits onto a device in three parts for training, validation and test."""
-    (x, labels), test = load_rows(), load_rows(test=True)
+def load_digit_parts(device: torch.device) -> Digits:
+    """Return digits and their classes on a device, in three parts: training, validation and test."""
+    (x, labels), test = load_digit_rows(), load_digit_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
     return Digits(*((pictures.to(device), classes.to(device)) for pictures, classes in parts))

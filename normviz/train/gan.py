@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.train.learning import Trainer, draw_initial_weights
+from normviz.train.learning import Trainer, sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm
 from normviz.train.optimizers import Adam
 
@@ -29,7 +29,7 @@ class Generator:
     """Generators of points in the plane from latent numbers z: two layers of ReLU units, then a linear layer."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
-        self.weights, self.biases = _draw_layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
+        self.weights, self.biases = _sample_layer_weights(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -59,7 +59,7 @@ class Discriminator:
 
     def __init__(self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: "GanPlan", device: torch.device) -> None:
         sizes = (2, plan.width, plan.width, 1)
-        self.weights, self.biases = _draw_layers(len(schemes), seeds, sizes, 0, device)
+        self.weights, self.biases = _sample_layer_weights(len(schemes), seeds, sizes, 0, device)
         has = [scheme.gain is not None for scheme in schemes]
         last = [scheme.gain is not None and scheme.weight_part is not None for scheme in schemes]
         self.learned = [torch.tensor(each, device=device).view(-1, 1, 1, 1) for each in (has, has, last)]
@@ -114,8 +114,8 @@ class GaussianMixture:
     deviation: float
     scale: float = 1.0
 
-    def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draw points (count, 2) from the mixture."""
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Sample points (count, 2) from the mixture."""
         chosen = self.centres[rng.integers(len(self.centres), size=count)]
         return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
 
@@ -165,7 +165,7 @@ class GanTraining:
         """Take one optimizer step of the discriminators and return their losses (schemes, networks)."""
         with torch.no_grad():
             generated = self.generator(self._draw_latent())
-            batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
+            batches = torch.stack([self._sample_data().expand_as(generated), generated], 2)
         logits = self._score_batches(batches, self.discriminator.normalize_weights())
         signs = logits.new_tensor([-1.0, 1.0])[:, None]
         losses = torch.nn.functional.softplus(signs * logits).sum(2).mean(-1)
@@ -197,27 +197,29 @@ class GanTraining:
         drawn = [rng.standard_normal((self.batch, LATENT_SIZE), np.float32) for rng in self._draws]
         return self._repeat_at_all_rates(torch.from_numpy(np.stack(drawn)))
 
-    def _draw_data(self) -> torch.Tensor:
-        """Draw points (networks, N, 2) from the mixture."""
+    def _sample_data(self) -> torch.Tensor:
+        """Sample points (networks, N, 2) from the mixture."""
         return self._repeat_at_all_rates(
-            torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws]))
+            torch.from_numpy(np.stack([self.data.sample(rng, self.batch) for rng in self._draws]))
         )
 
 
-def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Draw latent numbers (seeds, count, LATENT_SIZE); `stream` from 4 on, since training uses streams 0 to 3."""
+def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
+    """Sample latent numbers (seeds, count, LATENT_SIZE); `stream` from 4 on, since training uses streams 0 to 3."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
-def _draw_layers(
+def _sample_layer_weights(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Draw initial weights for layers of these sizes; biases are 0."""
+    """Sample initial weights for layers of these sizes; biases are 0."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(
-            draw_initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_()
+            sample_initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k)
+            .to(device)
+            .requires_grad_()
         )
         biases.append(torch.zeros(schemes, len(seeds), 1, out, device=device, requires_grad=True))
     return drawn, biases

@@ -28,13 +28,16 @@ class GroupedBatches(NamedTuple):
     labels: np.ndarray
 
     @classmethod
-    def draw(cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], stream: int) -> "GroupedBatches":
-        """Draw `count` mini-batches for every seed; another `stream` gives other mini-batches."""
+    def sample(
+        cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], stream: int
+    ) -> "GroupedBatches":
+        """Sample `count` mini-batches for every seed; another `stream` gives other mini-batches."""
         found = []
         for seed in seeds:
             rng = np.random.default_rng([seed, 7, stream])
             drawn = [
-                _draw_group(np.flatnonzero(labels == k), len(labels), group, count, rng) for k in range(DIGIT_CLASSES)
+                _sample_groups(np.flatnonzero(labels == k), len(labels), group, count, rng)
+                for k in range(DIGIT_CLASSES)
             ]
             ordered = np.concatenate(drawn, axis=1)
             answers = np.broadcast_to(np.repeat(np.arange(DIGIT_CLASSES), group), ordered.shape)
@@ -64,8 +67,8 @@ class GroupedBatches(NamedTuple):
         return torch.cat([digits, torch.zeros_like(digits[:1])])[chosen], labels
 
 
-def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw groups (count, group) of distinct digits of one class, each with the blank picture."""
+def _sample_groups(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Sample groups (count, group) of distinct digits of one class, each with the blank picture."""
     chosen = rng.random((count, len(own))).argsort(axis=1)[:, : group - 1]
     return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
 

@@ -73,7 +73,7 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Draw the example indices of each mini-batch, (steps, networks, batch), each below `count`.
+    """Sample the example indices of each mini-batch, (steps, networks, batch), each below `count`.
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
@@ -81,10 +81,10 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
     return torch.from_numpy(np.stack(orders, axis=1))
 
 
-def draw_initial_weights(
+def sample_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Draw initial weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
+    """Sample initial weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
 
     `part`: the number of this parameter, which gives it a random stream of its own.
     """

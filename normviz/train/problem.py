@@ -130,7 +130,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         tau = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
         starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
         if layer == 0:
-            starts = (w * _draw_disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
+            starts = (w * _sample_disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
         weights.append(np.stack([*starts]))
         rates.append(np.stack([_find_unit_rates(first, network, setting) for network in chosen]))
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
@@ -175,8 +175,10 @@ def compute_noise_levels(dtype: str) -> dict[str, float]:
     }
 
 
-def _draw_disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
-    """Draw the random factors that disturb a network's data or initial weights."""
+def _sample_disturbance(
+    network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]
+) -> np.ndarray | float:
+    """Sample the random factors that disturb a network's data or initial weights."""
     if not network.disturbed:
         return 1.0
     rng = np.random.default_rng([setting.seed, stream, network.draw])
@@ -185,7 +187,7 @@ def _draw_disturbance(network: NetworkSpec, setting: Setting, stream: int, shape
 
 def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
     """Return factor and shift of the data for every network; all examples get the same τ."""
-    tau = draw_data_shift(setting)
+    tau = sample_data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
     for row, network in enumerate(networks):
@@ -199,14 +201,14 @@ def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in
         return factor, shift
     pictures = (setting.batch, DIGIT_SIDE, DIGIT_SIDE)
     disturbed = np.stack(
-        [np.broadcast_to(_draw_disturbance(network, setting, 1, pictures), pictures) for network in networks]
+        [np.broadcast_to(_sample_disturbance(network, setting, 1, pictures), pictures) for network in networks]
     )
     ripple = np.stack([_build_inputs(each, setting) for each in disturbed])
     return factor * ripple, shift * ripple
 
 
-def draw_data_shift(setting: Setting) -> np.ndarray:
-    """Draw the shift τ of the data: a number for every pixel, or for every input channel of a convolution."""
+def sample_data_shift(setting: Setting) -> np.ndarray:
+    """Sample the shift τ of the data: a number for every pixel, or for every input channel of a convolution."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 

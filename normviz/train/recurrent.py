@@ -29,7 +29,7 @@ from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import ApplyNorm
 from normviz.train.gradient import InferenceStatistics
-from normviz.train.learning import cross_entropy, draw_initial_weights
+from normviz.train.learning import cross_entropy, sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 
@@ -73,7 +73,7 @@ class Recurrent:
         inputs, units, read_counts, eps, gain, scale, normalized = plan
 
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
-            return draw_initial_weights(
+            return sample_initial_weights(
                 seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype
             )
 

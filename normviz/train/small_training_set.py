@@ -6,13 +6,13 @@ import numpy as np
 import torch
 
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.dense import Dense, OutputTransform, load_rows, return_unchanged
+from normviz.train.dense import Dense, OutputTransform, load_digit_rows, return_unchanged
 from normviz.train.learning import compute_error_rate, shuffle_mini_batches
 from normviz.train.norm import NormLayer
 
 
-def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
-    """Draw `count` of `total` training digits for the network of each seed: indices (seeds, count)."""
+def sample_digit_indices(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
+    """Sample `count` of `total` training digits for the network of each seed: indices (seeds, count)."""
     drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
@@ -30,8 +30,8 @@ class SmallTrainingSet:
     def __init__(
         self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0
     ) -> None:
-        (x, labels), (unseen, answers) = load_rows(), load_rows(test=True)
-        chosen = draw_digits(seeds, len(x), count)
+        (x, labels), (unseen, answers) = load_digit_rows(), load_digit_rows(test=True)
+        chosen = sample_digit_indices(seeds, len(x), count)
         held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in chosen.numpy()]))
         self.seeds, self.batch = seeds, batch
         self.x, self.labels = x[chosen].to(device), _relabel(labels[chosen], seeds, relabelled).to(device)

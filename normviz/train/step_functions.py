@@ -37,7 +37,7 @@ def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tens
 def make_counted_step(
     stack: NetworkStack, data: StackData, losses: torch.Tensor
 ) -> tuple[Callable[[], None], torch.Tensor]:
-    """Return a step that never waits for the device, and its step counter there, a tensor of shape (1,)."""
+    """Return a function that trains one step and stores its losses, and the step counter on the device, shape (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
     def step() -> None:

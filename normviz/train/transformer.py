@@ -16,8 +16,8 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import ApplyNorm, Digits, split_digits
-from normviz.train.learning import cross_entropy, draw_initial_weights, open_float32_device
+from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
+from normviz.train.learning import cross_entropy, open_float32_device, sample_initial_weights
 from normviz.train.norm import NormLayer
 
 NORM_POSITIONS = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
@@ -28,7 +28,7 @@ EXAMPLES_PER_PASS = 64
 
 
 class NormPlace:
-    """Place of normalization: γ x̂ + β in the networks that normalize there, the unchanged x in the others."""
+    """Layer at one place of a transformer: γ x̂ + β in networks that normalize at this place, else x unchanged."""
 
     def __init__(
         self, name: str, placements: Sequence[str], scheme: Scheme, shape: tuple[int, ...], eps: float,
@@ -88,7 +88,7 @@ class Transformer:
 
         def first(into: int, out: int, square: float = 1.0) -> torch.Tensor:
             scale = (square / into) ** 0.5
-            return draw_initial_weights(
+            return sample_initial_weights(
                 seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype
             ).to(device)
 
@@ -104,8 +104,10 @@ class Transformer:
         self.branches: list[list[torch.Tensor]] = []
         self.places: list[dict[str, NormPlace]] = []
         for _ in range(layers):
-            attending = [first(width, 3 * width), first(width, width)] if attention else _draw_units(first, width)
-            self.branches += [attending, _draw_units(first, width)]
+            attending = (
+                [first(width, 3 * width), first(width, width)] if attention else _sample_unit_weights(first, width)
+            )
+            self.branches += [attending, _sample_unit_weights(first, width)]
             self.places += [{name: place(name) for name in ("before", "behind", "sum")} for _ in range(2)]
         self.end = place("end")
 
@@ -175,13 +177,13 @@ class Transformer:
         return (torch.relu(x.flatten(2, 4) @ incoming) @ outgoing).view_as(x)
 
 
-def _draw_units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
-    """Draw the weights into and out of ReLU units, of scales that preserve the mean square."""
+def _sample_unit_weights(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
+    """Sample the weights into and out of ReLU units, of scales that preserve the mean square."""
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 
 def load_token_pictures(name: str) -> tuple[torch.device, Digits]:
     """Load digits onto the device of this name as pictures (digits, rows, pixels) in −1..1; return both."""
     device = open_float32_device(name)
-    parts = split_digits(device)
+    parts = load_digit_parts(device)
     return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

@@ -10,8 +10,8 @@ import torch
 
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.batch_norm import BatchNorm
-from normviz.train.dense import split_digits
-from normviz.train.learning import compute_error_rate, draw_initial_weights, shuffle_mini_batches
+from normviz.train.dense import load_digit_parts
+from normviz.train.learning import compute_error_rate, sample_initial_weights, shuffle_mini_batches
 
 ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 """`BatchNorm.normalize_in_training` or `BatchNorm.normalize_in_inference`."""
@@ -61,7 +61,7 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
     tasks = []
     for second in (False, True):
         change, parts = PICTURE_TRANSFORMS[name if second else "same"], []
-        for pictures, classes in split_digits(device):
+        for pictures, classes in load_digit_parts(device):
             used = ((classes >= DIGIT_CLASSES // 2) == second) | (name != "digits")
             parts.append((change(pictures[used]), classes[used]))
         (x, labels), *unseen = parts
@@ -89,7 +89,7 @@ class TunedNetworks:
     ) -> None:
         sizes = [*pairwise([DIGIT_SIDE**2, *widths]), (widths[-1], DIGIT_CLASSES), (widths[-1], DIGIT_CLASSES)]
         *self.weights, old, new = (
-            draw_initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
+            sample_initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
             for part, size in enumerate(sizes)
         )
         lead = (1, len(seeds))

@@ -11,7 +11,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import Scheme
 from normviz.core.text import join_words
-from normviz.describe.wording import BoundScheme, format_shape
+from normviz.describe.wording import SchemeOnShape, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_sent_focus
@@ -34,7 +34,9 @@ def show_cubes(
     levels, legend = colouring or cube.make_plain_levels((len(schemes), *x.shape))
     layout = compute_layout("folded", x.shape)
     plain = schemes[0].remove_normalization()
-    brief, *titles = (make_axis_titles(BoundScheme(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes))
+    brief, *titles = (
+        make_axis_titles(SchemeOnShape(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes)
+    )
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     texts = cube.build_labels_data(

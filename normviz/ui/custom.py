@@ -43,7 +43,7 @@ def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tupl
     return create_params(switches | rules | {"front": Choice("none", WEIGHT_SCHEME_LABELS, label="In front")}, prefix)
 
 
-def is_chosen(keys: Iterable[str]) -> bool:
+def is_custom_chosen(keys: Iterable[str]) -> bool:
     """Return True if the custom scheme is one of the schemes with these keys, so that the page needs its rules."""
     return CUSTOM_SCHEME.key in keys
 
@@ -87,7 +87,7 @@ def draw_custom_controls(
         prefix: of the page's keys in the session.
         has_weights: True if weights stand in front of what is normalized.
     """
-    if not is_chosen(keys):
+    if not is_custom_chosen(keys):
         return
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
         _draw_rule_menus(get_lengths(view), prefix, "a")
@@ -102,12 +102,12 @@ def draw_custom_controls(
             list(WEIGHT_SCHEME_LABELS),
             key=f"{prefix}front",
             **PERSIST_STATE,
-            format_func=_write_front_label,
+            format_func=_write_weight_scheme_label,
         )
 
 
-def list_rules(n: int) -> list[str]:
-    """List all distinct rules on an axis of length n, as text."""
+def list_axis_rules(n: int) -> list[str]:
+    """List the averaging rules that differ on an axis of length n: "own", "full", "groups(g)" and "window(r)"."""
     groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
@@ -120,7 +120,7 @@ def format_rule(text: str) -> str:
     )
 
 
-def _write_front_label(key: str) -> str:
+def _write_weight_scheme_label(key: str) -> str:
     """Write a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
@@ -132,7 +132,7 @@ def _write_axis_label(side: str, size: str) -> str:
 def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
     columns = st.columns(2)
     for number, size in enumerate(SIZE_NAMES):
-        options = list_rules(lengths[size])
+        options = list_axis_rules(lengths[size])
         columns[number % 2].selectbox(
             _write_axis_label(side, size),
             options,
@@ -145,7 +145,7 @@ def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
 def _make_rule_fitter(size: str, lengths: LengthsFunction) -> Callable[[Any, View], str]:
     def nearest(value: Any, view: View) -> str:
         n = lengths(view)[size]
-        options = list_rules(n)
+        options = list_axis_rules(n)
         if value in options:
             return value
         try:

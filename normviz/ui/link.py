@@ -113,7 +113,7 @@ def is_phone() -> bool:
     return "Mobi" in st.context.headers.get("User-Agent", "")
 
 
-def is_arriving(page: str) -> bool:
+def has_just_come_to_page(page: str) -> bool:
     """Return True if the session has just come to this page; call it before `sync_page_values`."""
     return st.session_state.get("page") != page
 

@@ -76,7 +76,7 @@ _PARAMETERS = {"groups": "groups", "radius": "window", "radius_a": "window", "ov
 def is_relevant_to_any(keys: Sequence[str], name: str) -> bool:
     """Return True if a value sets no parameter of schemes, or one that a scheme with one of these keys has."""
     if name in custom.CUSTOM_KEYS:
-        return custom.is_chosen(keys)
+        return custom.is_custom_chosen(keys)
     return name not in _PARAMETERS or any(_PARAMETERS[name] in SCHEMES[key].parameters for key in keys)
 
 
@@ -90,7 +90,7 @@ def is_relevant(scheme: Scheme, name: str) -> bool:
 def build_scheme(view: View) -> Scheme:
     """Build the scheme that the page's values describe, with all its parameters."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
-    if custom.is_chosen([scheme.key]):
+    if custom.is_custom_chosen([scheme.key]):
         return custom.build_custom_scheme(view)
     return apply_radii(scheme, view) if is_relevant(scheme, "radius") else scheme
 
@@ -98,7 +98,9 @@ def build_scheme(view: View) -> Scheme:
 def build_schemes(view: View) -> list[Scheme]:
     """Build the schemes that a page with several describes, with one number of groups and one radius for all."""
     return [
-        custom.build_custom_scheme(view) if custom.is_chosen([key]) else get_scheme(key, view["groups"], view["radius"])
+        custom.build_custom_scheme(view)
+        if custom.is_custom_chosen([key])
+        else get_scheme(key, view["groups"], view["radius"])
         for key in view["schemes"]
     ]
 
@@ -124,7 +126,7 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
     """
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
-    if custom.is_chosen([scheme.key]):
+    if custom.is_custom_chosen([scheme.key]):
         return link | custom.make_custom_link(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:

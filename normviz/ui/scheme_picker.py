@@ -44,12 +44,12 @@ def choose_scheme(key: str = "scheme") -> None:
     with st.container(key=key, gap="small"):
         st.pills(
             "Normalization", common, key=pills, required=chosen in common, format_func=_get_scheme_label,
-            on_change=_take_one, args=(key, pills),
+            on_change=_store_clicked_scheme, args=(key, pills),
         )  # fmt: skip
         st.selectbox(
             "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
             placeholder=f"More… ({len(rest)})",
-            label_visibility="collapsed", on_change=_take_from_menu, args=(key, menu),
+            label_visibility="collapsed", on_change=_store_menu_scheme, args=(key, menu),
         )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None
             with st.expander(group, expanded=is_open):
                 st.radio(
                     group, list(names), index=None, key=radio, format_func=names.__getitem__,
-                    label_visibility="collapsed", on_change=_take_one, args=(key, radio),
+                    label_visibility="collapsed", on_change=_store_clicked_scheme, args=(key, radio),
                 )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[st
     state[pills] = [each for each in state[key] if each in row]
     st.pills(
         "Schemes", row, selection_mode="multi", key=pills, format_func=lambda each: SCHEMES[each].label,
-        label_visibility="collapsed", on_change=_take_several, args=(key, pills, row, None),
+        label_visibility="collapsed", on_change=_store_several_schemes, args=(key, pills, row, None),
     )  # fmt: skip
     if len(row) < len(keys):
         with st.popover("More…", help="All schemes that can be compared here."):
@@ -117,7 +117,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
         state[pills] = [each for each in state[key] if each in common]
         st.pills(
             "Normalizations", common, selection_mode="multi", key=pills, format_func=_get_scheme_label,
-            on_change=_take_several, args=(key, pills, common, max_chosen),
+            on_change=_store_several_schemes, args=(key, pills, common, max_chosen),
         )  # fmt: skip
         state[menu] = [each for each in state[key] if each in rest]
         st.multiselect(
@@ -125,7 +125,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
             placeholder=f"More… ({len(rest)})",
             label_visibility="collapsed", disabled=full and not state[menu], select_all=False,
             max_selections=len(state[menu]) or None if full else None,
-            on_change=_take_several, args=(key, menu, rest, max_chosen),
+            on_change=_store_several_schemes, args=(key, menu, rest, max_chosen),
         )  # fmt: skip
         if full:
             st.caption(f"At most {max_chosen}: take one out to choose another.")
@@ -140,17 +140,17 @@ def make_state_key(key: str, part: str) -> str:
 _CLOSED = "<style>.st-key-{key} [data-variant]:not([data-selected]) {{ opacity: 0.45; pointer-events: none; }}</style>"
 
 
-def _take_one(key: str, part: str) -> None:
+def _store_clicked_scheme(key: str, part: str) -> None:
     """Store the clicked scheme as the choice; a click on the current choice changes nothing."""
     st.session_state[key] = st.session_state[part] or st.session_state[key]
 
 
-def _take_from_menu(key: str, menu: str) -> None:
+def _store_menu_scheme(key: str, menu: str) -> None:
     """Store the scheme chosen in the menu; clearing the menu returns to the first common scheme."""
     st.session_state[key] = st.session_state[menu] or COMMON_SCHEMES[0]
 
 
-def _take_several(key: str, part: str, members: Sequence[str], most: int | None) -> None:
+def _store_several_schemes(key: str, part: str, members: Sequence[str], most: int | None) -> None:
     """Store the schemes chosen in one part: others keep their places, new ones are appended up to `most`."""
     picked, before = st.session_state[part], st.session_state[key]
     kept = [each for each in before if each not in members or each in picked]

@@ -90,7 +90,9 @@ def draw_file_upload(placeholder: str) -> None:
     if there and (held is None or held.array.ndim < 3 or held.picture):
         st.caption(escape_markdown(describe_file(held) if held else state["own name"]))
     elif held is not None:
-        st.toggle("Channels first, as PyTorch has them", key="own first", **PERSIST_STATE, on_change=_lay_out)
+        st.toggle(
+            "Channels first, as PyTorch has them", key="own first", **PERSIST_STATE, on_change=_convert_upload_layout
+        )
         st.caption(escape_markdown(describe_file(held)))
 
 
@@ -164,12 +166,12 @@ def _take_upload() -> None:
     picture = file.name.lower().endswith(PICTURE_SUFFIXES)
     state["own file"], state["own name"] = UploadedTensor(file.name, found.array, picture, found.told), file.name
     state["own first"] = not picture and is_likely_channels_first(found.array.shape)
-    _lay_out()
+    _convert_upload_layout()
     if state.get("data") == OWN_DATA and state["own"].shape[0] == 1 and min(state["own"].shape[1:3]) > 1:
         state["view"] = "unfolded"  # a picture, and seen as one
 
 
-def _lay_out() -> None:
+def _convert_upload_layout() -> None:
     """Convert the user's array to (N, H, W, C), with the axes that the switch says."""
     held: UploadedTensor = st.session_state["own file"]
     st.session_state["own"] = convert_to_tensor(held.array, held.name, st.session_state["own first"])

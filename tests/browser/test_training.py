@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
@@ -46,7 +46,7 @@ def played(server: str, page: Page) -> Played:
 
 def test_the_training_is_played_in_the_browser(played):
     played.open()
-    results, scheme = TableResults(), SCHEMES["batch"]
+    results, scheme = TableResultCache(), SCHEMES["batch"]
     results.compute_missing([scheme], SETTING)
     losses = results.get_losses(scheme, SETTING)[:, [ORIGINAL, find_network_index(TRANSFORMATIONS["case-rescaling"])]]
     expect(played.says).to_be_hidden()

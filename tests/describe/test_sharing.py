@@ -31,7 +31,7 @@ def check(scheme, shape):
     result = normalize(x, scheme, 0.0)
     centred_there = len(scheme.fields) == 2 and len({field.simplify(shape) for field in scheme.fields}) == 1
     for index in list(np.ndindex(*shape))[:: max(x.size // LOOKED_AT, 1)]:
-        for box in wording.BoundScheme(scheme, shape).describe_boxes(index):
+        for box in wording.SchemeOnShape(scheme, shape).describe_boxes(index):
             for name in box.names:
                 field = scheme.summation if name == "mean" else scheme.suppression
                 inside = members(field, index, shape)
@@ -60,14 +60,14 @@ def test_of_every_scheme(key, shape):
 
 def test_of_whitening():
     scheme, shape = SCHEMES["whitening"], (4, 3, 2, 6)
-    mean, matrix = wording.BoundScheme(scheme, shape).describe_boxes((1, 2, 0, 4))
+    mean, matrix = wording.SchemeOnShape(scheme, shape).describe_boxes((1, 2, 0, 4))
     assert mean.sentence == "It shares a mean among 24 elements: all n, h, w of channel 4."
     assert matrix.sentence == "It shares a covariance matrix among 72 elements: all n, h, w of channels 3 to 5."
     assert (
-        wording.BoundScheme(scheme, shape).describe_sharing()
+        wording.SchemeOnShape(scheme, shape).describe_sharing()
         == "a mean over one field, a covariance matrix over another"
     )
-    assert wording.BoundScheme(scheme, shape).describe_statistic_counts() == (
+    assert wording.SchemeOnShape(scheme, shape).describe_statistic_counts() == (
         "6 means, each of 24 elements; 2 covariance matrices, each of 72 elements"
     )
     x = noise(0, *shape)
@@ -76,8 +76,8 @@ def test_of_whitening():
     same = np.isclose(*(normalize(a, scheme, 0.1).xhat for a in (x, changed))).all((0, 1, 2))
     assert same.tolist() == [True] * 3 + [False] * 3
     alone = get_scheme("whitening", groups=6)
-    (box,) = wording.BoundScheme(alone, shape).describe_boxes((1, 2, 0, 4))
-    assert box == wording.BoundScheme(SCHEMES["batch"], shape).describe_boxes((1, 2, 0, 4))[0]
+    (box,) = wording.SchemeOnShape(alone, shape).describe_boxes((1, 2, 0, 4))
+    assert box == wording.SchemeOnShape(SCHEMES["batch"], shape).describe_boxes((1, 2, 0, 4))[0]
     assert aims.summarize_scheme(scheme) == "N·H·W, ÷ √Σ"
 
 
@@ -96,14 +96,14 @@ def test_elements_that_share_in_windows_are_told_from_those_that_do_not():
     shape, field = (3, 4, 1, 2), Field.parse("full, window(1), own, own")
     scheme = CUSTOM.with_fields(field, field)
     assert (
-        wording.BoundScheme(scheme, shape).describe_sharing()
+        wording.SchemeOnShape(scheme, shape).describe_sharing()
         == "every position has a mean and a mean square of its own"
     )
     assert (
-        wording.BoundScheme(scheme, (3, 2, 1, 2)).describe_sharing() == "a mean and a variance"
+        wording.SchemeOnShape(scheme, (3, 2, 1, 2)).describe_sharing() == "a mean and a variance"
     )  # the windows hold both rows
     assert (
-        wording.BoundScheme(SCHEMES["divisive"], (1, 4, 4, 4)).describe_sharing()
+        wording.SchemeOnShape(SCHEMES["divisive"], (1, 4, 4, 4)).describe_sharing()
         == "every element has a mean and a mean square of its own"
     )
 
@@ -124,19 +124,19 @@ def test_elements_that_share_in_windows_are_told_from_those_that_do_not():
 )  # fmt: skip
 def test_of_two_fields(a, b, words, counts):
     scheme = CUSTOM.with_fields(*(None if text is None else Field.parse(text) for text in (a, b)))
-    assert wording.BoundScheme(scheme, (4, 4, 4, 6)).describe_sharing() == words
-    assert wording.BoundScheme(scheme, (4, 4, 4, 6)).describe_statistic_counts() == counts
+    assert wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_sharing() == words
+    assert wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_statistic_counts() == counts
 
 
 def test_the_picture_names_both_fields():
     scheme = CUSTOM.with_fields(Field.parse("own, full, full, own"), Field.parse("own, own, own, full"))
-    text = wording.BoundScheme(scheme, (4, 4, 4, 6)).describe_picture((0, 0, 0, 1), "folded", "field")
+    text = wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_picture((0, 0, 0, 1), "folded", "field")
     assert text.endswith(
         "lit is the field of its mean square, 6 elements: all c of example 0, row 0, column 0; "
         "dashed that of its mean, 16 elements: all h, w of example 0, channel 1."
     )
-    assert wording.BoundScheme(scheme, (4, 4, 4, 6)).describe_axes((1, 2)) == "H and W averaged in A, kept in B"
-    assert wording.BoundScheme(scheme, (4, 4, 4, 6)).describe_axes((0,)) == "N kept"
+    assert wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_axes((1, 2)) == "H and W averaged in A, kept in B"
+    assert wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_axes((0,)) == "N kept"
 
 
 @pytest.mark.parametrize(

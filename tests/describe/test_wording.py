@@ -94,14 +94,14 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
 )
 def test_what_a_field_shares(key, words):
     assert (
-        wording.BoundScheme(SCHEMES[key], WEIGHTS if SCHEMES[key].is_weight_scheme else SHAPE).describe_sharing()
+        wording.SchemeOnShape(SCHEMES[key], WEIGHTS if SCHEMES[key].is_weight_scheme else SHAPE).describe_sharing()
         == words
     )
 
 
 def test_a_field_that_is_only_centred_shares_a_mean():
     scheme = SCHEMES["custom"].with_fields(SCHEMES["custom"].summation, None)
-    assert wording.BoundScheme(scheme, SHAPE).describe_sharing() == "a mean"
+    assert wording.SchemeOnShape(scheme, SHAPE).describe_sharing() == "a mean"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_field_that_is_only_centred_shares_a_mean():
     ],
 )
 def test_how_many_statistics_there_are(key, shape, words):
-    assert wording.BoundScheme(SCHEMES[key], shape).describe_statistic_counts() == words
+    assert wording.SchemeOnShape(SCHEMES[key], shape).describe_statistic_counts() == words
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_how_many_statistics_there_are(key, shape, words):
     ],
 )
 def test_the_title_of_an_axis(key, axes, words):
-    assert wording.BoundScheme(SCHEMES[key], WEIGHTS if key == "weight" else SHAPE).describe_axes(axes) == words
+    assert wording.SchemeOnShape(SCHEMES[key], WEIGHTS if key == "weight" else SHAPE).describe_axes(axes) == words
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_the_title_of_an_axis(key, axes, words):
     ],
 )
 def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):
-    assert wording.BoundScheme(SCHEMES["batch"], shape).format_axis_title((1, 2)) == words
+    assert wording.SchemeOnShape(SCHEMES["batch"], shape).format_axis_title((1, 2)) == words
 
 
 def test_a_window_on_a_single_index_keeps_it():
-    assert wording.BoundScheme(SCHEMES["divisive"], (4, 1, 4, 6)).describe_axes((1,)) == "H kept"
-    assert wording.BoundScheme(get_scheme("divisive", radius=3), SHAPE).describe_axes((1,)) == "H within ±3"
+    assert wording.SchemeOnShape(SCHEMES["divisive"], (4, 1, 4, 6)).describe_axes((1,)) == "H kept"
+    assert wording.SchemeOnShape(get_scheme("divisive", radius=3), SHAPE).describe_axes((1,)) == "H within ±3"
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_a_window_on_a_single_index_keeps_it():
     ],
 )
 def test_the_picture_in_a_sentence(key, rest):
-    text = wording.BoundScheme(SCHEMES[key], SHAPE).describe_picture((2, 0, 0, 0), "folded", "value x")
+    text = wording.SchemeOnShape(SCHEMES[key], SHAPE).describe_picture((2, 0, 0, 0), "folded", "value x")
     assert text == (
         f"A tensor with N = 4, H = 4, W = 4, C = 6, drawn as cells in 3-D, folded, coloured by value x. {rest}"
     )
 
 
 def test_the_picture_of_weights_names_their_axes():
-    text = wording.BoundScheme(SCHEMES["weight"], WEIGHTS).describe_picture((0, 0, 0, 5), "unfolded", "field")
+    text = wording.SchemeOnShape(SCHEMES["weight"], WEIGHTS).describe_picture((0, 0, 0, 5), "unfolded", "field")
     assert text.startswith("A tensor with kh = 3, kw = 3, Cin = 4, Cout = 8, drawn as cells in 3-D, unfolded, ")
     assert text.endswith("36 elements: all r, s, i of unit 5.")
 
@@ -214,4 +214,4 @@ def test_a_time_in_the_unit_that_suits_it(seconds, words):
 
 @pytest.mark.parametrize(("groups", "words"), [(1, "C averaged"), (2, "C in 2 groups"), (6, "C kept")])
 def test_one_group_is_the_whole_axis_and_groups_of_one_keep_it(groups, words):
-    assert wording.BoundScheme(get_scheme("group", groups=groups), (4, 4, 4, 6)).format_axis_title([3]) == words
+    assert wording.SchemeOnShape(get_scheme("group", groups=groups), (4, 4, 4, 6)).format_axis_title([3]) == words

@@ -185,7 +185,9 @@ def test_the_shipped_examples_are_of_today(key):
     assert [(layer.name, layer.keys) for layer in shown.layers] == [
         (layer.name, tuple(scheme.key for scheme in layer.schemes)) for layer in report.layers
     ]
-    assert [(each.key, each.layer) for each in shown.findings] == [(each.key, each.layer) for each in report.findings]
+    assert [(each.key, each.layer, each.advice) for each in shown.findings] == [
+        (each.key, each.layer, each.advice) for each in report.findings
+    ]
     assert all(each.recorded is not None for each in shown.layers)
     assert (EXAMPLES_FOLDER / f"{key}.npz").stat().st_size < 100_000
 

@@ -8,7 +8,7 @@ from torch.nn.utils import parametrizations
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.data.digits import load_digit_split
-from normviz.train.dense import Dense, load_rows, trim_to_batches
+from normviz.train.dense import Dense, load_digit_rows, trim_to_batches
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import NormLayer
 
@@ -75,7 +75,7 @@ def stacked(keys=KEYS, seeds=SEEDS, dtype=torch.float64):
 
 
 def examples(start=0, count=BATCH):
-    x, labels = load_rows(dtype=torch.float64)
+    x, labels = load_digit_rows(dtype=torch.float64)
     return x[start : start + count], labels[start : start + count]
 
 
@@ -155,7 +155,7 @@ def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
 
 
 def test_digits_as_rows():
-    x, labels = load_rows(test=True)
+    x, labels = load_digit_rows(test=True)
     pictures, classes = load_digit_split(True)
     np.testing.assert_array_equal(x.numpy(), pictures.reshape(-1, 64).astype(np.float32))
     np.testing.assert_array_equal(labels.numpy(), classes)

@@ -10,8 +10,8 @@ from normviz.train.learning import (
     Trainer,
     compute_error_rate,
     cross_entropy,
-    draw_initial_weights,
     open_float32_device,
+    sample_initial_weights,
     shuffle_mini_batches,
 )
 from normviz.train.setting import BETAS, MOMENTUM
@@ -47,11 +47,11 @@ def test_a_mini_batch_of_more_than_all_examples():
 
 
 def test_first_weights_are_the_same_for_all_schemes_and_of_their_seed_and_place():
-    first = draw_initial_weights([4, 2], 3, 60, 50, scale=0.3, part=1)
+    first = sample_initial_weights([4, 2], 3, 60, 50, scale=0.3, part=1)
     assert first.shape == (3, 2, 60, 50)
     assert torch.equal(first[0], first[2])
-    assert torch.equal(draw_initial_weights([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
-    others = (first[0, 1], draw_initial_weights([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
+    assert torch.equal(sample_initial_weights([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
+    others = (first[0, 1], sample_initial_weights([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
     assert all(abs(torch.corrcoef(torch.stack([first[0, 0].ravel(), other.ravel()]))[0, 1]) < 0.1 for other in others)
     assert float(first.std()) == pytest.approx(0.3, rel=0.05)
     first[0] = 0  # nothing is shared

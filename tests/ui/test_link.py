@@ -136,7 +136,7 @@ def test_any_text_gives_a_valid_view(raw):
     assert all(type(n) is int and 1 <= n <= MAX_DRAWN_ELEMENTS for n in shape)
     assert view["scheme"] in SCHEMES
     assert view["groups"] in find_divisors(view["c"])
-    assert all(view[key] in custom.list_rules(view[size]) for key, (size, _) in custom.DEFAULT_RULES.items())
+    assert all(view[key] in custom.list_axis_rules(view[size]) for key, (size, _) in custom.DEFAULT_RULES.items())
     assert 0 <= view["radius"] <= chosen.MAX_RADIUS
     assert view["radius_a"] in ("same", *map(str, range(chosen.MAX_RADIUS + 1)))
     assert view["over"] == [axis for axis in "HWC" if axis in view["over"]] != []

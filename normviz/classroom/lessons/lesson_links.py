@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import normviz
@@ -50,26 +51,35 @@ def describe_link_mistakes(link: str) -> list[str]:
     return [*mistakes, *(note.replace("\\", "") for note in notes if note)]
 
 
-def drop_default_values(page: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of a link without those that the page would drop itself, as a step in the browser's history.
+def canonicalize_values(page: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of a link as the page itself would write them, so that the browser has one entry for both.
 
-    >>> drop_default_values("tensor_lab", {"n": "4", "scheme": "layer"})
+    >>> canonicalize_values("tensor_lab", {"n": "4", "scheme": "layer"})
     {'scheme': 'layer'}
     """
-    params = list_page_params(page)
-    view, _ = clean_values(params, {})
-    defaults = {param.name: param.format_for_link(view[param.name]) for param in params}
-    return {name: text for name, text in values.items() if defaults.get(name) != text}
+    state = import_page_state(page)
+    if state is None:
+        return dict(values)
+    params: tuple[Param, ...] = state.PARAMS
+    (view, _), (defaults, _) = clean_values(params, values), clean_values(params, {})
+    changed = (each for each in params if view[each.name] != defaults[each.name] and state.is_relevant(view, each.name))
+    others = {name: text for name, text in values.items() if name not in view}
+    return others | {each.name: each.format_for_link(view[each.name]) for each in changed}
 
 
 def list_page_params(page: str) -> tuple[Param, ...]:
     """List the values in the link of a page, given by the name of its script."""
+    state = import_page_state(page)
+    return () if state is None else state.PARAMS
+
+
+def import_page_state(page: str) -> Any:
+    """Import the module with the values of a page, given by the name of its script; None if the page has none."""
     folder = TOPIC_FOLDERS.get(page, page)
     if not Path(normviz.__file__).with_name("topics").joinpath(folder, "state.py").exists():
-        return ()
+        return None
     logging.disable(logging.WARNING)  # without a server, Streamlit warns of every cache
     try:
-        params: tuple[Param, ...] = import_module(f"normviz.topics.{folder}.state").PARAMS
+        return import_module(f"normviz.topics.{folder}.state")
     finally:
         logging.disable(logging.NOTSET)
-    return params

@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.classroom.lessons.catalogue import get_lessons
 from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
-from normviz.classroom.lessons.lesson_links import drop_default_values, split_page_link
+from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 from normviz.classroom.words import LESSON_WORDS as WORDS
 from normviz.ui.frame import switch_to_page
@@ -37,7 +37,7 @@ def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
         return LIST_PAGE, presenting
     step = get_lessons()[place.key].steps[place.step]
     page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
-    return page, drop_default_values(page, values) | presenting | {LESSON_PARAM: place.format_for_link()}
+    return page, canonicalize_values(page, values) | presenting | {LESSON_PARAM: place.format_for_link()}
 
 
 def show_lesson_bar() -> bool:

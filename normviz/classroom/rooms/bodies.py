@@ -72,8 +72,8 @@ def read_answer(body: Mapping[str, Any], code: str) -> Answer:
 
 
 def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
-    """Read from a request's body where the class is led. Raises RefusedRequest."""
-    mode = body.get("mode")
+    """Read from a request's body where the class is led; a link alone means "follow". Raises RefusedRequest."""
+    mode = body.get("mode", "follow" if "link" in body else None)
     if mode not in PACE_MODES:
         raise RefusedRequest(400, f"mode is one of {', '.join(PACE_MODES)}.")
     if mode == "follow" or body.get("link"):

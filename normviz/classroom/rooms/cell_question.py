@@ -8,7 +8,7 @@ from normviz.core.registry import NAMED_SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.table1.cases import describe_case_twin, explain_case_answer, format_case_title
 from normviz.topics.table1.grid import classify_case_answer
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
 
@@ -31,7 +31,7 @@ def make_cell_question(key: str) -> Question:
     change = TRANSFORMATIONS[change_key]
     try:
         setting.check((scheme,))
-        cells = build_cells((scheme,), setting, TableResults())
+        cells = build_cells((scheme,), setting, TableResultCache())
     except InvalidInput as error:
         raise RefusedRequest(400, str(error)) from None
     cell: Cell = next(each for each in cells if each.transformation == change_key)

@@ -95,12 +95,14 @@ def read_database_url(environment: Mapping[str, str]) -> URL:
         url = make_url(given)
     except (ArgumentError, ValueError):
         url = None
-    if url is None or url.get_backend_name() not in ("postgresql", "sqlite") or not url.database:
+    backend = url and url.get_backend_name()
+    is_complete = url and (url.database or (backend == "postgresql" and url.host))  # PostgreSQL has a default database
+    if url is None or backend not in ("postgresql", "sqlite") or not is_complete:
         raise InvalidInput(  # without what came, which may hold a password
             f"{DATABASE_VARIABLE} is a URL, postgresql://user:password@host/name or sqlite:////folder/file; "
             "it is something else."
         )
-    return url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
+    return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
 
 
 class Database:

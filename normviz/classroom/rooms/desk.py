@@ -6,7 +6,7 @@ from normviz.classroom.rooms.state import CASE_TITLES
 from normviz.classroom.words import DESK_WORDS
 from normviz.core.registry import get_scheme
 from normviz.topics.table1.grid import build_grid_data
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
 from normviz.topics.table1.table import build_cells
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -32,7 +32,7 @@ def build_desk_data(cell: str, step: str) -> dict:
 def _build_covered_grid(cell: str) -> dict:
     """Build the data of a table whose cells show no answer, in the colours of both themes."""
     setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
-    cells = build_cells(schemes, setting, TableResults())
+    cells = build_cells(schemes, setting, TableResultCache())
     light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)
     rows = [
         row | {"cells": [each | {"title": CASE_TITLES[each["key"]]} for each in row["cells"]]} for row in light["rows"]

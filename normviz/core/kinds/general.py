@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GeneralKind(Kind):
-    """Division by the root mean square over a field."""
+    """The kind of schemes that divide by the root mean square over a field, or do not divide at all."""
 
     key: ClassVar[str] = "general"
 

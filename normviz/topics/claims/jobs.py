@@ -1,4 +1,4 @@
-"""The checks of claims as jobs: one job per check, and the parts of experiments."""
+"""The checks of claims as jobs: one job per check, and the jobs of experiments."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import normviz
-from normviz.jobs.results import Arrays, Part, Results, is_complete
+from normviz.jobs.results import ArrayJob, Arrays, Results, is_complete
 from normviz.jobs.spec import JobStep
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
 from normviz.topics.claims.claim_list import CLAIMS
@@ -38,7 +38,7 @@ import, since files may change below a running server."""
 
 
 @dataclass(frozen=True)
-class Measurement(Part, kind="claims", version=2):
+class Measurement(ArrayJob, kind="claims", version=2):
     """Job that measures one claim, given by its id, the first seed and the version of the code."""
 
     id: str
@@ -66,11 +66,13 @@ def measure_claim(claim: Claim, seed: int) -> Evidence:
     return Evidence(tuple(claim.check(seed)), opinion=claim.expected == "opinion")
 
 
-def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:
+def list_claim_jobs(claim: Claim, seed: int) -> tuple[ArrayJob, ...]:
     """Return the jobs that measure a claim; claims share those of an experiment."""
     if not isinstance(claim.check, ExperimentCheck):
         return (Measurement(claim.id, seed, CODE_VERSION),)
-    return tuple(part for each, setting in _list_experiment_settings(claim.check, seed) for part in each.parts(setting))
+    return tuple(
+        job for each, setting in _list_experiment_settings(claim.check, seed) for job in each.list_jobs(setting)
+    )
 
 
 def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
@@ -80,10 +82,10 @@ def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[E
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
     """Return the evidence of a claim from the results of its jobs; None if one of them is not done."""
-    parts = list_claim_jobs(claim, seed)
-    if not all(part in results and is_complete(results[part]) for part in parts):
+    jobs = list_claim_jobs(claim, seed)
+    if not all(job in results and is_complete(results[job]) for job in jobs):
         return None
     if not isinstance(claim.check, ExperimentCheck):
-        return Evidence.from_record(json.loads(str(results[parts[0]]["evidence"])))
+        return Evidence.from_record(json.loads(str(results[jobs[0]]["evidence"])))
     reports = (each.report(setting, results) for each, setting in _list_experiment_settings(claim.check, seed))
     return Evidence((), verdicts=[report.get_verdict(claim.id) for report in reports])

@@ -120,7 +120,7 @@ def show_measurement(claim: Claim, view: View) -> None:
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
         st.button(label, key=key, on_click=_request_measurement, args=(key,))
         return
-    run = experiment_runs.open_parts(list_claim_jobs(claim, seed), PAGE, f"{key} work", wanted=True)
+    run = experiment_runs.open_jobs_run(list_claim_jobs(claim, seed), PAGE, f"{key} work", wanted=True)
     working = run.is_active()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)

@@ -39,7 +39,7 @@ def find_shipped_evidence(id: str) -> ShippedEvidence | None:
         content = _read_evidence_file()
         return ShippedEvidence(content["version"], Evidence.from_record(content["evidence"][id]))
     experiments = map(get_experiment, check.experiments)
-    examples = [find_example(each.key, each.parts(each.setting())) for each in experiments]
+    examples = [find_example(each.key, each.list_jobs(each.setting())) for each in experiments]
     results = {part: arrays for example in examples if example for part, arrays in example.results.items()}
     found = find_evidence(CLAIMS[id], 0, results)
     return None if found is None else ShippedEvidence(next(each.version for each in examples if each), found)

@@ -51,7 +51,7 @@ def describe_test(claim: Claim) -> str:
     if isinstance(claim.check, ExperimentCheck):
         return " ".join(each.about(each.setting()) for each in map(get_experiment, claim.check.experiments))
     check = claim.check.func if isinstance(claim.check, partial) else claim.check
-    return " ".join((check.__doc__ or "").split())
+    return capitalize_first(" ".join((check.__doc__ or "").split()).removeprefix("Yield trials that "))
 
 
 def format_claim_sources(claim: Claim) -> str:

@@ -8,7 +8,7 @@ from normviz.core.registry import DEFAULT_EPS, Scheme, find_equal_schemes
 from normviz.core.theory import explain_degeneracy, explain_sign_only
 from normviz.describe.parameters import list_parameter_shapes, list_states
 from normviz.describe.wording import (
-    BoundScheme,
+    SchemeOnShape,
     format_scheme_label,
     format_shape,
 )
@@ -26,7 +26,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
         if is_shared_along(scheme, name, shape):
-            words = BoundScheme(scheme, long).describe_axes([axis]).removeprefix(f"{name} ")
+            words = SchemeOnShape(scheme, long).describe_axes([axis]).removeprefix(f"{name} ")
             done.setdefault(words, []).append(name)
     plain = done.pop("averaged", [])
     parts = [", ".join(plain)] if plain else []
@@ -35,7 +35,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Describe the number of statistics, the number of elements of each, and their shapes."""
-    bound = BoundScheme(scheme, shape)
+    bound = SchemeOnShape(scheme, shape)
     shapes: list[tuple[int, ...]] = [part.field.compute_statistics_shape(shape) for part in bound.statistics]
     if len(shapes) == 2:
         shapes[1] = scheme.kind.compute_divisor_shape(scheme, shape)
@@ -106,7 +106,7 @@ def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
 
 PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
     "A statistic runs over": lambda scheme, shape, eps: describe_reduced_axes(scheme, shape),
-    "Shared": lambda scheme, shape, eps: BoundScheme(scheme, shape).describe_sharing(),
+    "Shared": lambda scheme, shape, eps: SchemeOnShape(scheme, shape).describe_sharing(),
     "Statistics": lambda scheme, shape, eps: describe_statistics(scheme, shape),
     "Learned": lambda scheme, shape, eps: describe_learned(scheme, shape),
     "State for inference": lambda scheme, shape, eps: describe_inference_state(scheme),

@@ -22,7 +22,7 @@ def show_compared_cubes(
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
     colouring = _compute_colour_levels(view["colour"], schemes, x, results)
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
-    dashed = any(len(wording.BoundScheme(scheme, x.shape).statistics) == 2 for scheme in schemes)
+    dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
     st.caption(f"N: examples, H and W: height and width, C: channels.{lines}")
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
@@ -68,7 +68,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
     """Describe which elements share statistics with the one at `focus`."""
-    boxes = wording.BoundScheme(scheme, shape).describe_boxes(focus)
+    boxes = wording.SchemeOnShape(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where
     return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "no element"

@@ -50,5 +50,5 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs to this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
-        name in custom.CUSTOM_KEYS and custom.is_chosen(view["schemes"])
+        name in custom.CUSTOM_KEYS and custom.is_custom_chosen(view["schemes"])
     )

@@ -40,7 +40,7 @@ def find_met_conditions(scheme: Scheme, layer: str) -> tuple[str, ...]:
 
 
 def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
-    """Return those of the given axes that a layer has: at most N and C if it is dense."""
+    """Return the given axes that a layer has: at most N and C if it is dense."""
     return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 

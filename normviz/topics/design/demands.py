@@ -98,7 +98,7 @@ def check_layer(layer: str) -> None:
 
 
 def parse_fronts(text: str) -> tuple[str, ...]:
-    """Parse which weight schemes may stand in front: "any", "none" or the key of one."""
+    """Parse the weight schemes allowed before the layer: "any", "none" or the key of one."""
     return FRONT_KEYS if text == ANY_FRONT else (text,)
 
 

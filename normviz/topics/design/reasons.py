@@ -50,7 +50,7 @@ def explain_no_answer(demands: Demands) -> RefusalReason | None:
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
-    """Return only this subset of the demands, with these allowed weight schemes in front."""
+    """Return the demands reduced to this subset, with these weight schemes allowed before the layer."""
     absorbed, let_through = (
         tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )
@@ -140,7 +140,7 @@ def _write_front_ban(fronts: Sequence[str]) -> str:
 
 
 def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
-    """Return a sentence on a demand that no scheme behind the allowed fronts meets."""
+    """Return a sentence on a demand that no scheme with an allowed weight scheme meets."""
     front = demands.weights[0]
     key, wanted = demand
     if key in CONDITIONS:
@@ -169,7 +169,7 @@ def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> st
 
 
 def _suggest_other_fronts(demands: Demands) -> str:
-    """Return a sentence on the other fronts with which schemes meet the demands; empty if there are none."""
+    """Return a sentence on other weight schemes with which schemes meet the demands; empty if there are none."""
     others = [
         key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
     ]

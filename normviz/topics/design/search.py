@@ -110,7 +110,7 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
 
 
 def get_weight_scheme_key(scheme: Scheme) -> str:
-    """Return the key of the weight scheme in front of a scheme; for a scheme on weights, its own key."""
+    """Return the key of the weight scheme before a scheme; for a scheme on weights, its own key."""
     return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 
@@ -205,7 +205,7 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
 
 
 def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """Return the positions of the allowed weight schemes in front, and which demands are met.
+    """Return the positions of the allowed weight schemes, and for all their pairs of fields the demands that are met.
 
     The second is boolean: (fronts, pairs of fields, demands)."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]

@@ -14,12 +14,12 @@ import numpy as np
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.jobs.results import Arrays, Part
+from normviz.jobs.results import ArrayJob, Arrays
 from normviz.jobs.spec import JobStep, run_to_end
 from normviz.topics.design.demands import Demands, Invariances, demand_exactly
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
 from normviz.topics.table1.forward import ForwardJob
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import Cell, build_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
@@ -89,7 +89,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 
 @dataclass(frozen=True)
-class TwinTraining(Part, kind="design/twins", version=3):
+class TwinTraining(ArrayJob, kind="design/twins", version=3):
     """Job that measures schemes and trains them with their twins.
 
     Attributes:
@@ -112,7 +112,7 @@ class TwinTraining(Part, kind="design/twins", version=3):
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
-        results, cells = TableResults(), list[Cell]()
+        results, cells = TableResultCache(), list[Cell]()
         most = compute_stack_size(self.setting)
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
@@ -123,7 +123,7 @@ class TwinTraining(Part, kind="design/twins", version=3):
             cells += build_cells(schemes, self.setting, results)
         yield JobStep(1.0, partial(self._arrays, tuple(cells), results, 1.0))
 
-    def _arrays(self, cells: Sequence[Cell], results: TableResults, share: float) -> Arrays:
+    def _arrays(self, cells: Sequence[Cell], results: TableResultCache, share: float) -> Arrays:
         columns = {
             "predicted": np.array([cell.predicted for cell in cells], bool),
             "forward": np.array([ANSWER_CODES.index(cell.forward) for cell in cells], np.int8),
@@ -140,7 +140,7 @@ class TwinTraining(Part, kind="design/twins", version=3):
         }
 
 
-def _measure(results: TableResults, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+def _measure(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
     """Measure and train schemes, and store the outcomes in `results`; yield the finished share, below 1."""
     for scheme in schemes:
         forward = ForwardJob.of(scheme, setting)

@@ -48,7 +48,7 @@ def format_named_labels(names: NamedSchemes) -> str:
 
 
 def describe_counted_schemes(layer: str) -> str:
-    """Describe which schemes are counted, in sentences."""
+    """Return sentences on the count of schemes: which axes and rules vary, and which kinds are left out."""
     axes = join_words([AXES["activation"][axis] for axis in find_varying_axes(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "

@@ -97,8 +97,8 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
     words = (
-        "Contrast: the standard deviation of a half’s pixels. The pixel in the ring is computed below. A click moves "
-        "the ring."
+        "The halves are the photo’s left and right half. Contrast: the standard deviation of a half’s pixels, before → "
+        "after. The pixel in the ring is computed below. A click moves the ring."
     )
     return words if finite else f"{words} Purple: no finite number."
 
@@ -125,7 +125,7 @@ def _describe_nearby(view: View) -> str:
 
 
 def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
-    """Describe the contrast of the right half before and after normalization."""
+    """Return the headline: the contrast of the right half over that of the left, before and after normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -143,7 +143,8 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     levels = f"{before:.0%} → {after:.0%}"
     if view["light"] == 1:
         return f"### Even light, contrast of the right half: {levels} of the left half’s."
-    return f"### The right half {'regains contrast' if after > before else 'stays faint'}: {levels} of the left half’s."
+    change = "regains contrast" if after > before else "stays faint"
+    return f"### The dark half {change}: {levels} of the bright half’s."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:

@@ -78,7 +78,7 @@ class Setting(Seeded):
 
 
 @dataclass(frozen=True)
-class Part(NetworksJob, kind="experiments/leak", version=1):
+class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
     """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
@@ -102,13 +102,13 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
         return estimate_dense_seconds(schemes, count, LAYER_WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import Dense, split_digits
+        from normviz.train.dense import Dense, load_digit_parts
         from normviz.train.grouped_batches import measure_group_errors
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
 
         device, count = open_float32_device(self.device), len(self.rates)
-        digits = split_digits(device)
-        training, validation = (self._draw_batches(digits, use) for use in range(2))
+        digits = load_digit_parts(device)
+        training, validation = (self._sample_batches(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
         network = Dense(schemes, self.networks * count, LAYER_WIDTHS, size, DEFAULT_EPS, device)
@@ -128,14 +128,14 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
                 course.extra_results = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
-    def _draw_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
+    def _sample_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
         from normviz.train.grouped_batches import GroupedBatches
         from normviz.train.learning import to_numpy
 
         _, labels = digits[split_index]
         count = self.test_batch_count if split_index else self.length
-        return GroupedBatches.draw(to_numpy(labels), self.group, count, self.networks, split_index)
+        return GroupedBatches.sample(to_numpy(labels), self.group, count, self.networks, split_index)
 
     def _measure_test_errors(
         self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
@@ -143,7 +143,7 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
         """Return error rates on test pictures by kind of test; `last_pictures`: the last ones seen in training."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
-        batches, count = self._draw_batches(digits, 2), len(self.rates)
+        batches, count = self._sample_batches(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", NETWORK_GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
             seen = batches.gather(digits.test[0], groups, count, slice(self.test_batch_count))
@@ -152,9 +152,9 @@ class Part(NetworksJob, kind="experiments/leak", version=1):
         return found
 
 
-def parts(setting: Setting) -> list[Part]:
-    """Return the only job."""
-    return [Part.of(setting, rates=LEARNING_RATES)]
+def list_jobs(setting: Setting) -> list[BatchLeakTraining]:
+    """Return the one job, which trains all networks."""
+    return [BatchLeakTraining.of(setting, rates=LEARNING_RATES)]
 
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
@@ -172,8 +172,8 @@ def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the errors of all networks in all tests, and the validation error by step."""
-    result = results.get(parts(setting)[0])
+    """Return a report: the error of every network in every kind of test, and the validation error by step."""
+    result = results.get(list_jobs(setting)[0])
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):
         return Report(waiting, [], Verdict("open", waiting), {})
@@ -212,7 +212,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
 
 
 def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
-    """Draw the validation error by step, in groups as in training."""
+    """Return a figure of the validation error by step, on mini-batches that are grouped as in training."""
     curves = [
         make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, to_percent)
         for each in outcomes
@@ -225,7 +225,7 @@ def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -
 
 
 def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
-    """Judge whether statistics of a group leak the class, and whether the leak raises the error in inference."""
+    """Return one verdict: do batch statistics leak the class, and does the leak raise the error in inference?"""
     one, shuffled, layer = outcomes
     pairs = ((shuffled, one, "blank"), (one, shuffled, "inference"), (one, layer, "inference"))
     found = [compare_seed_by_seed(a.get_at_best_rate(test), b.get_at_best_rate(test)) for a, b, test in pairs]
@@ -258,6 +258,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment.of("leak", Setting, parts, report,
+EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.")  # fmt: skip

@@ -14,7 +14,7 @@ from normviz.core.settings import choice, integer
 from normviz.core.text import capitalize_first, join_words
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
-from normviz.jobs.results import Arrays, Part, Results
+from normviz.jobs.results import ArrayJob, Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
 from normviz.topics.experiments.experiment import (
@@ -83,7 +83,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=3):
+class BatchStatisticsNoise(ArrayJob, kind="experiments/batch-size/noise", version=3):
     """Job that measures how far μ and σ of mini-batches are from those of all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
@@ -127,7 +127,7 @@ def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
     return DenseGrid.of(setting, row=row, batch=size, length=setting.count_steps(size))
 
 
-def parts(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
+def list_jobs(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
     """Return a job for every batch size and scheme, the ones with shown curves first, then the job on the noise."""
     grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
@@ -230,7 +230,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
-    """Draw the errors of the statistics of a mini-batch."""
+    """Return a figure of the errors of μ and σ of a mini-batch, over the batch size."""
     sizes = np.array(BATCH_SIZES)
     curves = [
         make_band_curve(name, sizes, noise[what], k, points=True)
@@ -386,6 +386,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     return Verdict(judge_signs(signs), says, condition, extent=extent)
 
 
-EXPERIMENT = Experiment.of("batch-size", Setting, parts, report,
+EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
     f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.")  # fmt: skip

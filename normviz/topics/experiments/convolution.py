@@ -26,7 +26,7 @@ PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the comparison on convolutions."""
+    """Settings of the comparison of normalizations in convolutional networks."""
 
     channels: int = number_choice(8, (4, 8), label="Channels")
     learned: str = choice(
@@ -61,13 +61,13 @@ def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
-def parts(setting: Setting) -> list[ConvolutionGrid]:
+def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
     """Return two jobs for every scheme, one with padding and one without."""
     return [make_grid_job(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with losses by padding, rate and step, and with the statistics at the border."""
+    """Return a report: losses by padding, learning rate and step, and the statistics at the pictures' border."""
     begun, ended = {}, {}
     for padding in PADDINGS:
         jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}
@@ -97,7 +97,7 @@ def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -
 
 
 def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Draw the mean training loss and the contrast of the border, by padding."""
+    """Return a figure of the mean training loss and the contrast of the border, by padding."""
     padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
     done = [key for key in padded if key in bare]
     if not done:
@@ -150,7 +150,7 @@ def _make_padding_panels(
 
 
 def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Draw the mean training loss over the learning rate."""
+    """Return a figure of the mean training loss over the learning rate."""
     if not any(ended_outcomes.values()):
         return
     panels = _make_padding_panels(
@@ -170,7 +170,7 @@ def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Draw the training loss by step at the best rate of each scheme."""
+    """Return a figure of the training loss by step, at the best learning rate of each scheme."""
     if not any(begun_outcomes.values()):
         return
     panels = _make_padding_panels(
@@ -183,7 +183,7 @@ def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
-    """Draw the statistics of the last layer by the distance from the border."""
+    """Return a figure of the last layer's statistics by the distance from the border."""
     if not found:
         return
     distances = range(DIGIT_SIDE // 2)
@@ -221,7 +221,7 @@ def _write_headline(ended_outcomes: Outcomes) -> str:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Tabulate all numbers, one row per padding, scheme and seed."""
+    """Tabulate losses, errors and border contrasts; one row per padding, scheme and seed."""
     rows = [
         {
             "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best_rate_index], "seed": seed,
@@ -243,6 +243,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of("convolution", Setting, parts, report,
+EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
     "zeros around the picture, or without.")  # fmt: skip

@@ -19,7 +19,7 @@ VERDICT_SCHEMES = ("none", "batch", "layer")
 
 
 class Outcome(GridOutcome):
-    """Networks of one scheme and padding. The best rate has the lowest validation loss, averaged over the training."""
+    """The result of one scheme and padding: losses, errors and border statistics at its best learning rate."""
 
     @property
     def best_rate_index(self) -> int:
@@ -111,7 +111,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
 
 
 def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
-    """Compare the three schemes, with padding and without."""
+    """Return comparisons of the three schemes' losses, errors and borders, with padding and without."""
     plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
     with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
     nothing = np.zeros_like(with_zeros)
@@ -140,7 +140,7 @@ REASON_TEXTS = {
 
 
 def _judge_border_explanation(comparisons: Comparisons) -> str:
-    """Judge whether the border explains batch norm's lead; return a key of `REASON_TEXTS`."""
+    """Return the key of `REASON_TEXTS` that says whether the border explains batch norm's lead."""
     if comparisons.sides["contrast"] != "more":
         return "undecided"
     if comparisons.sides["growth"] == "less":
@@ -149,7 +149,7 @@ def _judge_border_explanation(comparisons: Comparisons) -> str:
 
 
 def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
-    """Judge whether the three schemes are in the paper's order, for the paper's reason; return the verdict's word."""
+    """Return the verdict's word: are the three schemes in the paper's order, and for the paper's reason?"""
     order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"
@@ -159,7 +159,7 @@ def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
 
 
 def _judge_batch_norm_lead(comparisons: Comparisons) -> VerdictKey:
-    """Judge whether batch norm has a lower training loss and test error than layer norm; return the verdict's word."""
+    """Return the verdict's word: has batch norm a lower training loss and test error than layer norm?"""
     if comparisons.sides["padded"] == "more":
         return "holds" if comparisons.sides["error"] == "more" else "holds-if"
     return "wrong" if comparisons.sides["padded"] == "less" else "open"

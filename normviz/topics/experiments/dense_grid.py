@@ -43,11 +43,11 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
         return estimate_dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, MEASUREMENT_COUNT)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import Dense, split_digits
+        from normviz.train.dense import Dense, load_digit_parts
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
 
         device = open_float32_device(self.device)
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         x, labels = digits.train
         shape = (len(self.rates), len(self.networks))
         network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)

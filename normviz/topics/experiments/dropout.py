@@ -73,7 +73,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/dropout", version=4):
+class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
     """Job that trains networks of one scheme with one share of dropout, at all learning rates and seeds.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
@@ -113,9 +113,9 @@ class Part(SchemeJob, kind="experiments/dropout", version=4):
             yield course.step(device)
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[DropoutTraining]:
     """Return a job for every scheme without dropout, and one with it."""
-    return [Part.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
+    return [DropoutTraining.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
@@ -135,10 +135,10 @@ Outcomes = Mapping[tuple[int, bool], GridOutcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error of all schemes by step, with dropout and without."""
+    """Return a report: the test error of every scheme by step, with dropout and without."""
     places = product(range(len(setting.rows)), (False, True))
     begun, ended = find_outcomes(
-        dict(zip(places, parts(setting), strict=True)), results,
+        dict(zip(places, list_jobs(setting), strict=True)), results,
         lambda place, result: GridOutcome(
             *_name_networks(setting, *place), _choose_look(setting, *place), LEARNING_RATES, result
         ),
@@ -152,7 +152,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
-    """Draw the test error by step, a panel for every two schemes."""
+    """Return a figure of the test error by step, one panel for every two schemes."""
     curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
@@ -174,7 +174,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
-    """Judge whether dropout is superfluous with one scheme.
+    """Return the verdict on one scheme: is dropout superfluous with it?
 
     Args:
         regularizes: True if the scheme alone clearly lowers the test error.
@@ -186,7 +186,7 @@ def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Judge whether normalization makes dropout superfluous."""
+    """Return one verdict: does normalization make dropout superfluous?"""
     if len(ended_outcomes) < 2 * len(setting.rows):
         return NOT_TRAINED
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
@@ -228,6 +228,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of("dropout", Setting, parts, report,
+EXPERIMENT = Experiment.of("dropout", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip

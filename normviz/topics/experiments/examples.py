@@ -16,7 +16,7 @@ import numpy as np
 
 import normviz
 from normviz.data.bounds import MAX_UNPACKED_BYTES
-from normviz.jobs.results import Arrays, Part, Results, name_result
+from normviz.jobs.results import ArrayJob, Arrays, Results, name_result
 from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.reports import Report
 
@@ -45,13 +45,13 @@ class ExampleResults(NamedTuple):
     results: Results
 
 
-def find_example(key: str, parts: Sequence[Part]) -> ExampleResults | None:
+def find_example(key: str, jobs: Sequence[ArrayJob]) -> ExampleResults | None:
     """Return the shipped results of an experiment's jobs; None if one of them is missing."""
     version, results = _read_example_file(key)
-    names = [_shorten_job_digest(part) for part in parts]
+    names = [_shorten_job_digest(job) for job in jobs]
     if not all(name in results for name in names):
         return None
-    return ExampleResults(version, {part: results[name] for part, name in zip(parts, names, strict=True)})
+    return ExampleResults(version, {job: results[name] for job, name in zip(jobs, names, strict=True)})
 
 
 def pack_results(experiment: Experiment, results: Results) -> bytes:
@@ -61,11 +61,11 @@ def pack_results(experiment: Experiment, results: Results) -> bytes:
     differs with both, or the file would be larger than `MAX_EXAMPLE_BYTES`.
     """
     setting = experiment.setting()
-    recorded = {part: _ReadRecorder(arrays) for part, arrays in results.items()}
+    recorded = {job: _ReadRecorder(arrays) for job, arrays in results.items()}
     expected = _collect_report_texts(experiment.report(setting, cast(Results, recorded)))
     read = {
-        f"{_shorten_job_digest(part)} {name}": array
-        for part, recorder in recorded.items()
+        f"{_shorten_job_digest(job)} {name}": array
+        for job, recorder in recorded.items()
         for name, array in recorder.data.items()
         if name in recorder.names
     }
@@ -73,9 +73,7 @@ def pack_results(experiment: Experiment, results: Results) -> bytes:
         content = _compress_arrays({name: _convert_floats(array, precision) for name, array in read.items()})
         _, found = unpack_results(content)
         if (
-            _collect_report_texts(
-                experiment.report(setting, {part: found[_shorten_job_digest(part)] for part in results})
-            )
+            _collect_report_texts(experiment.report(setting, {job: found[_shorten_job_digest(job)] for job in results}))
             == expected
         ):
             break
@@ -120,9 +118,9 @@ def _read_example_file(key: str) -> tuple[str, Mapping[str, Arrays]]:
     return unpack_results(path.read_bytes()) if path.exists() else ("", {})
 
 
-def _shorten_job_digest(part: Part) -> str:
+def _shorten_job_digest(job: ArrayJob) -> str:
     """Return the beginning of a job's digest, which identifies it within an experiment."""
-    return name_result(part)[:16]
+    return name_result(job)[:16]
 
 
 def _collect_report_texts(report: Report) -> tuple[Any, ...]:

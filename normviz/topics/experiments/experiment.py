@@ -1,4 +1,4 @@
-"""The parts of an experiment: a setting, the jobs that it needs, and the report of their results.
+"""An experiment: its setting, its jobs and the report on their results.
 
 Jobs are frozen plain data that run in any order and in any process. Their results are named arrays, cached by the
 digest of the job. So a change of a setting recomputes only the jobs that it changes, and an interruption loses no
@@ -25,7 +25,7 @@ from normviz.core.settings import (
     real,
     value,
 )
-from normviz.jobs.results import Part, Results
+from normviz.jobs.results import ArrayJob, Results
 from normviz.topics.experiments.experiment_texts import EXPERIMENT_TEXTS, ExperimentText
 from normviz.topics.experiments.reports import Report
 from normviz.train.setting import DEVICES
@@ -37,27 +37,27 @@ class Experiment(ExperimentText):
 
     Attributes:
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
-        parts: (setting) -> its jobs.
+        list_jobs: (setting) -> its jobs.
         report: (setting, results) -> the report; also of some results, or none.
         about: (setting) -> the data and the network, in a line.
     """
 
     setting: type[Any]
-    parts: Callable[[Any], Sequence[Part]]
+    list_jobs: Callable[[Any], Sequence[ArrayJob]]
     report: Callable[[Any, Results], Report]
     about: Callable[[Any], str]
 
     @classmethod
     def of(
-        cls, key: str, setting: type[Any], parts: Callable[[Any], Sequence[Part]],
+        cls, key: str, setting: type[Any], list_jobs: Callable[[Any], Sequence[ArrayJob]],
         report: Callable[[Any, Results], Report], about: Callable[[Any], str],
     ) -> Self:  # fmt: skip
         """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`."""
-        return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, parts=parts, report=report, about=about)
+        return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, list_jobs=list_jobs, report=report, about=about)
 
     def seconds(self, setting: Any) -> float:
         """Return the expected seconds of all jobs on one core of the reference machine."""
-        return sum(part.seconds for part in self.parts(setting))
+        return sum(job.seconds for job in self.list_jobs(setting))
 
 
 def describe_hidden_layers(widths: Sequence[int]) -> str:

@@ -5,15 +5,15 @@ from typing import Any, Self
 
 from normviz.core.registry import DEFAULT_EPS
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.results import Part
+from normviz.jobs.results import ArrayJob
 
 SETTING_NAMES = {"length": "steps"}
 """Names of a job's fields whose values have another name in the setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentJob(Part):
-    """Job of an experiment.
+class ExperimentJob(ArrayJob):
+    """Job that computes results of an experiment on a chosen device.
 
     Attributes:
         device: a key of `DEVICES`.

@@ -11,7 +11,7 @@ from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Part, ResultArchive, Results, is_complete
+from normviz.jobs.results import ArrayJob, ResultArchive, Results, is_complete
 from normviz.topics.experiments.state import PAGE
 from normviz.ui.runs import PageRun, RunSource, get_speed_estimator, open_run
 
@@ -35,18 +35,18 @@ def get_experiment_queue() -> JobQueue:
     return create_default_queue(
         workers,
         jobs_per_request=workers,
-        is_done=lambda part: not find_missing_parts([part]),
+        is_done=lambda job: not find_missing_jobs([job]),
         speed=get_speed_estimator(),
     )
 
 
-def find_missing_parts(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts without a complete result."""
-    return get_archive().find_missing(parts)
+def find_missing_jobs(jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
+    """Return the jobs without a complete result."""
+    return get_archive().find_missing(jobs)
 
 
-def join_running(missing: Sequence[Part]) -> bool:
-    """Return True if another session runs all of these parts; start workers while the visitor reads."""
+def join_running(missing: Sequence[ArrayJob]) -> bool:
+    """Return True if another session runs all of these jobs; start workers while the visitor reads."""
     try:
         get_experiment_queue().warm()
         return get_experiment_queue().is_in_progress(missing)
@@ -55,16 +55,16 @@ def join_running(missing: Sequence[Part]) -> bool:
 
 
 SOURCE = RunSource(
-    find_missing_parts,
+    find_missing_jobs,
     lambda missing: get_experiment_queue(),
-    lambda part, arrays: get_archive().store_result(part, arrays),
+    lambda job, arrays: get_archive().store_result(job, arrays),
     is_automatic=join_running,
 )
 
 
-def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = RUN_KEY, wanted: bool = False) -> PageRun:
-    """Return the session's run of these parts, as `open_run` does."""
-    return open_run(SOURCE, tuple(parts), page, key, wanted)
+def open_jobs_run(jobs: Sequence[ArrayJob], page: str = PAGE, key: str = RUN_KEY, wanted: bool = False) -> PageRun:
+    """Return the session's run of these jobs, as `open_run` does."""
+    return open_run(SOURCE, tuple(jobs), page, key, wanted)
 
 
 def find_results(run: PageRun) -> Results:
@@ -82,11 +82,11 @@ def _is_next(run: PageRun) -> bool:
 
 
 def compute_share(run: PageRun, results: Results) -> float:
-    """Return the finished share of all parts, weighted by their seconds; 0 to 1.
+    """Return the finished share of all jobs, weighted by their seconds; 0 to 1.
 
-    A running part counts with its current share, even if an older result of it has a larger one.
+    A running job counts with its current share, even if an older result of it has a larger one.
     """
-    shares = {part: float(is_complete(arrays)) for part, arrays in results.items()}
-    shares |= {cast(Part, each.job): each.share for each in ([*run.request.runs] if run.request else [])}
-    total = sum(part.seconds for part in run.shown)
-    return sum(part.seconds * shares.get(part, 0.0) for part in run.shown) / total
+    shares = {job: float(is_complete(arrays)) for job, arrays in results.items()}
+    shares |= {cast(ArrayJob, each.job): each.share for each in ([*run.request.runs] if run.request else [])}
+    total = sum(job.seconds for job in run.shown)
+    return sum(job.seconds * shares.get(job, 0.0) for job in run.shown) / total

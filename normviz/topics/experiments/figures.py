@@ -69,19 +69,19 @@ def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
 
 
 def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
-    """Draw a figure of a report."""
+    """Return the Plotly figure of a report's figure, in the colours of the theme."""
     if isinstance(spec.panels, HeatMap):
         return draw_heat_map(spec.panels, theme)
     return draw_curve_panels(spec.panels, theme, spec.columns)
 
 
 def draw_empty_axes(theme: str = "light") -> Figure:
-    """Draw empty axes as a placeholder, for a report without figures."""
+    """Return a figure of empty axes, a placeholder for a report without figures."""
     return draw_curve_panels([CurvePanel("", [])], theme)
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Draw a heat map with each number in its cell; low numbers have strong colours."""
+    """Return a heat map with each number in its cell; low numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
     figure.add_heatmap(

@@ -81,7 +81,7 @@ def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
     return TuningJob.of(setting, mode=mode, task=task, momentum=momentum)
 
 
-def parts(setting: Setting) -> list[TuningJob]:
+def list_jobs(setting: Setting) -> list[TuningJob]:
     """Return the jobs that tune in both modes, to the new task and to the first task again."""
     tasks = dict.fromkeys((setting.task, "same"))
     return [make_tuning_job(setting, mode, task) for task in tasks for mode in MODE_NAMES]
@@ -89,7 +89,7 @@ def parts(setting: Setting) -> list[TuningJob]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Networks tuned in one way, at the rate with the lowest mean validation error on the new task.
+    """The result of one way to fine-tune: test errors on both tasks at the best learning rate.
 
     Attributes:
         name: of the way in figures.
@@ -130,7 +130,7 @@ class Outcome:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the errors on both tasks by step, by learning rate and by momentum."""
+    """Return a report: the errors on both tasks by step, by learning rate and by momentum."""
     found = {mode: results.get(make_tuning_job(setting, mode, setting.task), {}) for mode in MODE_NAMES}
     begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
     shown = [
@@ -140,8 +140,8 @@ def report(setting: Setting, results: Results) -> Report:
         if mode in begun
     ]
     ended = [each for each in shown if each.result["share"] == 1]
-    whole: dict[str, dict[str, Arrays]] = {part.task: {} for part in parts(setting)}  # by task and mode
-    for part in parts(setting):
+    whole: dict[str, dict[str, Arrays]] = {part.task: {} for part in list_jobs(setting)}  # by task and mode
+    for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
     figures = [*_draw_error_curves(shown), *_draw_errors_by_rate(ended), *_draw_errors_by_momentum(setting, ended)]
@@ -155,7 +155,7 @@ def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, point
 
 
 def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the errors on both tasks by step."""
+    """Return a figure of the errors on both tasks by step."""
     if not outcomes:
         return
     panels = []
@@ -173,7 +173,7 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the errors at the end over the learning rate."""
+    """Return a figure of the errors at the end of the tuning over the learning rate."""
     if not outcomes:
         return
     rates, panels = np.array(LEARNING_RATES), []
@@ -189,7 +189,7 @@ def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Draw the error on the first task over the momentum of the running averages."""
+    """Return a figure of the error on the first task over the momentum of the running averages."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
@@ -294,7 +294,7 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
 
 
 def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Tabulate all numbers, one row per task, mode, choice of learned parameters, and seed."""
+    """Tabulate the errors on both tasks; one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,
@@ -320,6 +320,6 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of("fine-tuning", Setting, parts, report,
+EXPERIMENT = Experiment.of("fine-tuning", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
     f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.")  # fmt: skip

@@ -36,7 +36,7 @@ from normviz.topics.experiments.gan_jobs import (
     POINTS,
     RADIUS,
     WIDTH,
-    Part,
+    GanGrid,
     compute_mode_centres,
     count_covered_modes,
 )
@@ -78,13 +78,13 @@ class Setting(ComparisonSetting):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[GanGrid]:
     """Return a job for every scheme and number of discriminator steps, the larger number first."""
-    return [Part.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
+    return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
 class Outcome(GridOutcome):
-    """Networks of one scheme and one number of discriminator steps, with their best learning rate."""
+    """The result of a `GanGrid`, and values read from it: covered modes and shares of samples near modes."""
 
     @property
     def best_rate_index(self) -> int:
@@ -99,19 +99,19 @@ class Outcome(GridOutcome):
         return count_covered_modes(self.result["near"])
 
     @property
-    def near_share(self) -> np.ndarray:
-        """The shares of samples near some mode, (measured steps, rates, seeds)."""
+    def share_near_modes(self) -> np.ndarray:
+        """The share of samples that are near any mode, (measured steps, rates, seeds)."""
         return self.result["near"].sum(-1)
 
     @property
     def final_covered_modes(self) -> np.ndarray:
-        """Covered modes at the end and the best rate, by seed."""
+        """The number of covered modes at the best rate, by seed; a mean over the last measurements."""
         return self.covered_modes[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
-    def final_near_share(self) -> np.ndarray:
-        """Shares of samples near some mode at the end and the best rate, by seed."""
-        return self.near_share[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
+    def final_share_near_modes(self) -> np.ndarray:
+        """The share of samples near any mode at the best rate, by seed; a mean over the last measurements."""
+        return self.share_near_modes[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
     def covered_modes_text(self) -> str:
@@ -124,8 +124,8 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the covered modes by step and by learning rate, and with generated points."""
-    jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), parts(setting), strict=True))
+    """Return a report: covered modes by step and by learning rate, and figures of generated points."""
+    jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), list_jobs(setting), strict=True))
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
@@ -141,7 +141,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
             "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
             "best rate": r == each.best_rate_index, "seed": seed,
             "modes covered": float(each.covered_modes[-FINAL_MEASUREMENTS:, r, s].mean()),
-            "share near a mode": float(each.near_share[-FINAL_MEASUREMENTS:, r, s].mean()),
+            "share near a mode": float(each.share_near_modes[-FINAL_MEASUREMENTS:, r, s].mean()),
         }
         for (ahead, k), each in ended_outcomes.items()
         for r, rate in enumerate(LEARNING_RATES)
@@ -166,7 +166,7 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
 
 
 def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Draw the covered modes by step at the best rate of each scheme."""
+    """Return a figure of the covered modes by step, at the best learning rate of each scheme."""
     panels = [
         CurvePanel(
             _format_steps_ahead(ahead),
@@ -184,10 +184,14 @@ def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
 
 
 def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Draw the covered modes and the share of samples near a mode over the learning rate."""
+    """Return a figure of the covered modes, and of the share of samples near a mode, over the learning rate."""
     kinds = (
         ("modes covered", (-0.4, MODES + 0.4), lambda each: each.covered_modes[-FINAL_MEASUREMENTS:].mean(0)),
-        ("samples near a mode, %", (-4.0, 104.0), lambda each: 100 * each.near_share[-FINAL_MEASUREMENTS:].mean(0)),
+        (
+            "samples near a mode, %",
+            (-4.0, 104.0),
+            lambda each: 100 * each.share_near_modes[-FINAL_MEASUREMENTS:].mean(0),
+        ),
     )
     panels = [
         CurvePanel(
@@ -198,7 +202,7 @@ def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
         for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
     ]  # fmt: skip
     near_modes = "; ".join(
-        f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_near_share)}"
+        f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_share_near_modes)}"
         for (ahead, _), each in begun_outcomes.items()
     )
     return FigureSpec(
@@ -209,7 +213,7 @@ def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
 
 
 def _draw_generated_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Draw points of the first seed at its best rate, at some steps."""
+    """Return a figure of the generator's points at several steps, for the first seed at the best learning rate."""
     ring = _make_mode_circles(setting.deviation)
     panels, words = [], []
     for k, label in enumerate(setting.labels):
@@ -257,7 +261,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Judge whether spectral norm covers more modes than no normalization, by the steps of the discriminator."""
+    """Return one verdict: does spectral norm cover more modes than no normalization at every number of steps?"""
     keys = [row.key for row in setting.rows]
     if not {"none", "spectral"} <= set(keys):
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
@@ -273,8 +277,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
             f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
-            f"{format_mean_percent(one.final_near_share)} and {format_mean_percent(other.final_near_share)} of them "
-            f"are near a mode."
+            f"{format_mean_percent(one.final_share_near_modes)} and "
+            f"{format_mean_percent(other.final_share_near_modes)} of them are near a mode."
         )
     return Verdict(
         judge_signs(signs),
@@ -289,6 +293,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of("gan", Setting, parts, report,
+EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip

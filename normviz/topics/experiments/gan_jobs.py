@@ -37,7 +37,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/gan", version=3):
+class GanGrid(SchemeJob, kind="experiments/gan", version=3):
     """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
@@ -59,14 +59,14 @@ class Part(SchemeJob, kind="experiments/gan", version=3):
         return self.length * (self.ahead + 1) * each
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.gan import GanPlan, GanTraining, GaussianMixture, draw_latent
+        from normviz.train.gan import GanPlan, GanTraining, GaussianMixture, sample_latent
         from normviz.train.learning import open_float32_device, to_numpy
 
         device = open_float32_device(self.device)
         data = GaussianMixture(compute_mode_centres(), self.deviation, self.scale)
         plan = GanPlan(LEARNING_RATES, data, WIDTH, BATCH, self.eps)
         game = GanTraining([self.row.scheme], self.networks, plan, device)
-        latent = {name: draw_latent(self.networks, SAMPLES, stream) for name, stream in SAMPLE_STREAMS.items()}
+        latent = {name: sample_latent(self.networks, SAMPLES, stream) for name, stream in SAMPLE_STREAMS.items()}
         marked = choose_measured_steps(self.length, POINTS)
         found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", "points", *SAMPLE_STREAMS)}
         for step in range(1, self.length + 1):

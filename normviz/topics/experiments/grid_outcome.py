@@ -8,14 +8,14 @@ import numpy as np
 
 from normviz.charts.curves import Curve
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
-from normviz.jobs.results import Arrays, Part, Results
+from normviz.jobs.results import ArrayJob, Arrays, Results
 from normviz.topics.experiments.experiment import ComparisonSetting
 from normviz.topics.experiments.reports import make_band_curve
 
 
 @dataclass(frozen=True)
 class GridOutcome:
-    """Networks that differ in their seeds, at the learning rate with the lowest mean validation error at the end.
+    """The result of a grid of learning rates and seeds, read at the rate with the lowest final validation error.
 
     Attributes:
         name: their name in sentences.
@@ -82,7 +82,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
 
 
 def find_outcomes(
-    jobs: Mapping[Key, Part], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
+    jobs: Mapping[Key, ArrayJob], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
 ) -> tuple[dict[Key, AnyOutcome], dict[Key, AnyOutcome]]:
     """Return the outcomes of all jobs with measurements, and those of finished jobs, both by key."""
     found = {key: results.get(job, {}) for key, job in jobs.items()}

@@ -62,7 +62,7 @@ MAX_SHOWN_ERROR = 20.0
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the trainings from different first γ and β."""
+    """Settings of the trainings from different initial γ and β."""
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
@@ -72,7 +72,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/start", version=3):
+class InitialGainTraining(SchemeJob, kind="experiments/start", version=3):
     """Job that trains networks of one scheme from one first γ and every first β, at all learning rates and seeds.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
@@ -90,11 +90,11 @@ class Part(SchemeJob, kind="experiments/start", version=3):
         return estimate_dense_seconds([self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, 1)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import Dense, split_digits
+        from normviz.train.dense import Dense, load_digit_parts
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
         device, count = open_float32_device(self.device), len(self.rates)
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         x, labels = digits.train
         shape = (len(self.biases), count, len(self.networks))
         schemes = [self.row.scheme] * len(self.biases)
@@ -116,11 +116,11 @@ class Part(SchemeJob, kind="experiments/start", version=3):
             yield make_job_step(step / self.length, device, lambda: {"losses": losses, **ended})
 
 
-def parts(setting: Setting) -> list[Part]:
-    """Return a job for every scheme and first gain; the usual gain comes first."""
+def list_jobs(setting: Setting) -> list[InitialGainTraining]:
+    """Return a job for every scheme and initial γ; γ = 1 comes first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
     grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer]}
-    return [Part.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
+    return [InitialGainTraining.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
@@ -134,8 +134,8 @@ def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error over the first γ, over the first β, and over both."""
-    found = [(part, results[part]) for part in parts(setting) if part in results]
+    """Return a report: the test error over the initial γ, over the initial β, and over both."""
+    found = [(part, results[part]) for part in list_jobs(setting) if part in results]
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
         if result["share"] == 1:
@@ -159,7 +159,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
-    """Draw the test error over the first γ at the usual β, and over the first β at the usual γ."""
+    """Return a figure of the test error over the initial γ at β = 0, and over the initial β at γ = 1."""
     panels = []
     for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
         curves = []
@@ -183,7 +183,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
 
 
 def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
-    """Draw a heat map of a scheme's mean test error over first γ and first β."""
+    """Return a heat map of a scheme's mean test error over initial γ and initial β."""
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
@@ -198,8 +198,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
     )  # fmt: skip
 
 
-def _draw_losses_before_training(part: Part, result: Arrays) -> FigureSpec:
-    """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
+def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
+    """Return a figure of the loss by step at β = 0 and the middle rate, shown until the first networks are trained."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
@@ -216,7 +216,7 @@ def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart])
 
 
 def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
-    """Judge whether first γ and β matter, by the number of starts clearly better or worse than the usual one."""
+    """Return one verdict: do the initial γ and β change the test error, compared with γ = 1 and β = 0?"""
     if len(ended_errors) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
     others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}
@@ -250,6 +250,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition, extent=f"for {better + worse} of {count} first values")
 
 
-EXPERIMENT = Experiment.of("start", Setting, parts, report,
+EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
     f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip

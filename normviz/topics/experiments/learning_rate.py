@@ -53,7 +53,7 @@ LAYER_WIDTH = 32
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the trainings at all rates."""
+    """Settings of the trainings at many learning rates."""
 
     schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms", "weight"))
     optimizer: str = choice("sgd", OPTIMIZER_NAMES, label="Optimizer")
@@ -71,15 +71,15 @@ class Setting(ComparisonSetting):
         return self.batch, 1, 1, LAYER_WIDTH
 
 
-def parts(setting: Setting) -> list[DenseGrid]:
-    """Return a job for every scheme."""
+def list_jobs(setting: Setting) -> list[DenseGrid]:
+    """Return one job per scheme, which trains its networks at all learning rates."""
     rates, widths = RATES_BY_OPTIMIZER[setting.optimizer], (LAYER_WIDTH,) * setting.depth
     return [DenseGrid.of(setting, row=row, rates=rates, widths=widths) for row in setting.rows]
 
 
 @dataclass(frozen=True)
 class Outcome(GridOutcome):
-    """Networks of one scheme, and the largest learning rates at which they train.
+    """The result of one scheme: test errors by learning rate, and the largest rate at which each network trains.
 
     Attributes:
         most: the largest validation error at which a network trains.
@@ -108,10 +108,10 @@ class Outcome(GridOutcome):
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error by scheme and rate, and by step at every scheme's best rate."""
+    """Return a report: the test error by scheme and learning rate, and by step at each scheme's best rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     outcomes, ended = find_outcomes(
-        dict(enumerate(parts(setting))), results,
+        dict(enumerate(list_jobs(setting))), results,
         lambda k, result: Outcome(setting.names[k], setting.labels[k], setting.looks[k], rates, result, setting.most),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", rates)
@@ -123,7 +123,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Draw the mean test error by scheme and rate."""
+    """Return a heat map of the mean test error by scheme and learning rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
@@ -140,7 +140,7 @@ def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpe
 
 
 def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
+    """Return a figure of the test error over the learning rate, and by step at each scheme's best rate."""
     shown, rates, levels = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer], [100 * setting.most]
     over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, to_percent)
     course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=to_percent)
@@ -189,7 +189,7 @@ def _split_by_normalization(
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
-    """Judge whether batch norm, or else every scheme, trains at larger rates than no normalization."""
+    """Return one verdict: does batch norm, or else every scheme, train at larger rates than no normalization?"""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)
@@ -240,6 +240,6 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment.of("learning-rate", Setting, parts, report,
+EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.")  # fmt: skip

@@ -50,8 +50,8 @@ LEAD_HEIGHT = "var(--nv-lead)"
 def show(view: View, theme: str) -> None:
     """Show an experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
-    run = experiment_runs.open_parts(
-        tuple(experiment.parts(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
+    run = experiment_runs.open_jobs_run(
+        tuple(experiment.list_jobs(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
     )
     with st.container(key="work", gap="small"):
         show_run(run, view, setting, theme)
@@ -112,7 +112,7 @@ def show_missing_result(view: View) -> None:
     experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):
         st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
-        if find_example(experiment.key, experiment.parts(experiment.setting())):
+        if find_example(experiment.key, experiment.list_jobs(experiment.setting())):
             st.markdown("The default setting has a result already.")
             st.button(
                 "Show the default", on_click=reset_values, args=(state.list_shown_params(view),), key="show default"

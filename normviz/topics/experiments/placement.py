@@ -67,7 +67,7 @@ DOUBLED, EVEN = 0.25, 0.5
 
 @dataclass(frozen=True)
 class Setting(experiment.Setting):
-    """Settings: the scheme in all places, and the training."""
+    """Settings of the comparison of post norm and pre norm: the scheme and the training."""
 
     scheme: str = choice("layer-channels", FITTING_SCHEMES, label="Scheme")
     groups: int = number_choice(2, find_divisors(WIDTH), label="Groups G")
@@ -97,16 +97,16 @@ class Setting(experiment.Setting):
         return self.batch, DIGIT_SIDE, 1, WIDTH
 
 
-def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
-    """Return the jobs: gradients by depth, the chain, and a training of each placement."""
+def list_jobs(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
+    """Return the jobs: gradients by depth, mean squares along residual blocks, and a training of each placement."""
     trainings = (PlacementTraining.of(setting, placement=placement) for placement in TRAINED_PLACEMENTS)
     return [DepthGradients.of(setting), ResidualChain.of(setting), *trainings]
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with gradients by depth, test errors by rate, and mean squares along a chain of branches."""
-    depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
+    """Return a report: gradients by depth, test errors by learning rate, and mean squares along residual blocks."""
+    depth, chain, *trained = (results.get(part, {}) for part in list_jobs(setting))
     begun = {name: each for name, each in zip(TRAINED_PLACEMENTS, trained, strict=True) if len(each.get("test", ()))}
     runs = {
         name: [_make_placement_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))]
@@ -158,7 +158,7 @@ def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
 
 
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
-    """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
+    """Return a figure of the last layer's gradient over the number of layers, by placement and as a ratio."""
     layers = np.array(LAYER_COUNTS)
     ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_LOOK, np.exp, points=True)
     root = Curve("√L", layers, np.sqrt(layers), -1)
@@ -178,7 +178,7 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
 
 
 def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
-    """Draw the test error over the learning rate, with a warm-up and without."""
+    """Return a figure of the test error over the learning rate, with a warm-up and without."""
 
     def errors(outcome: GridOutcome) -> np.ndarray:
         return 100 * outcome.errors_by_rate
@@ -203,7 +203,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
-    """Draw the mean square of the residual stream over the number of passed branches."""
+    """Return a figure of the residual stream's mean square over the number of residual branches passed."""
     relative = _divide_by_input_square(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
     panel = CurvePanel(
@@ -237,7 +237,7 @@ def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
 
 
 def _judge_gradients(depth: Arrays) -> Verdict:
-    """Judge whether the last layer's gradient falls with depth for pre norm in comparison with post norm."""
+    """Return one verdict: does the last layer's gradient fall with depth, relative to post norm's?"""
     if depth.get("share") != 1:
         return Verdict("open", "The gradients by depth are not computed yet.")
     x = np.log(LAYER_COUNTS) - np.mean(np.log(LAYER_COUNTS))
@@ -262,7 +262,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
 
 
 def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
-    """Judge whether post norm needs a warm-up more than pre norm does, at a large rate and at the best of each."""
+    """Return one verdict: does post norm need a warm-up more than pre norm, at a large and the best rate?"""
     if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
         return Verdict("open", "The networks are not trained yet.")
     pair = {name: ended_outcomes[name] for name in ("post", "pre")}
@@ -316,7 +316,7 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
 
 
 def _judge_mean_square_growth(chain: Arrays) -> Verdict:
-    """Judge whether the mean square doubles without normalization, and grows linearly with pre norm."""
+    """Return one verdict: does the mean square double without normalization, grow linearly with pre norm?"""
     if chain.get("share") != 1:
         return Verdict("open", "The residual chain is not computed yet.")
     if not np.isfinite(chain["squares"]).all():
@@ -349,7 +349,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment.of("placement", Setting, parts, report,
+EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
     f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
     "on both sides of it.")  # fmt: skip

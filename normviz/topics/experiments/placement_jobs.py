@@ -122,7 +122,7 @@ class DepthGradients(NetworksJob, kind="experiments/placement/depth", version=1)
 
 @dataclass(frozen=True)
 class ResidualChain(NetworksJob, kind="experiments/placement/chain", version=2):
-    """Job that measures the residual stream's mean square along a chain of ReLU branches, before training.
+    """Job that measures the residual stream's mean square after each of many ReLU residual blocks, before training.
 
     Its result holds "squares", (seeds, 1 + branches, placements).
     """

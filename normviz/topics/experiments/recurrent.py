@@ -79,7 +79,7 @@ class Setting(ComparisonSetting):
         )
 
 
-def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
+def list_jobs(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
     """Return the jobs: three on gradients, the trainings of every scheme, and one on two layouts of the sequences."""
     by_gain = tuple((1.0, gain) for gain in FIRST_GAINS)
     by_scale = tuple((scale, setting.gain) for scale in WEIGHT_SCALES)
@@ -94,8 +94,8 @@ def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTr
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with gradient factors by γ and by weight scale, errors by length, and two layouts."""
-    together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
+    """Return a report: gradient factors by γ and by weight scale, errors by sequence length, and two layouts."""
+    together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in list_jobs(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
         k: SequenceOutcome(
@@ -141,7 +141,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class SequenceOutcome(GridOutcome):
-    """Networks of one scheme, tested with statistics for every step and with one statistic for all steps.
+    """The result of one scheme: test errors with statistics for every step, and with one statistic for all steps.
 
     Attributes:
         trained: number of lengths that the training has.
@@ -180,7 +180,7 @@ SequenceOutcomes = Mapping[int, SequenceOutcome]
 
 
 def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePanel:
-    """Make a panel with the training loss by step, averaged over thirty stretches.
+    """Make a panel with the training loss by step, averaged over thirty intervals of steps.
 
     `losses`: the name of each curve, the number of its colour, and its values (steps, seeds).
     """
@@ -196,7 +196,7 @@ def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePane
 def _draw_training_and_test(
     setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes
 ) -> FigureSpec:
-    """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
+    """Return a figure of the loss at each scheme's best rate, and of the test error over the sequence length."""
     best = {k: runs[k].best_rate_index if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
     course = _make_loss_panel(
         (setting.labels[k], setting.looks[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
@@ -230,7 +230,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
-    """Draw the loss of both layouts, and the spread of the outputs of their units before training."""
+    """Return a figure of the loss in both layouts, and of the spread of their units' outputs before training."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
         [choose_learning_rate(each) for each in layouts["validation"]]
@@ -255,7 +255,7 @@ def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[i
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> Verdict:
-    """Judge whether batch norm can be used on sequences."""
+    """Return one verdict: can batch norm be used on sequences?"""
     keys = [row.key for row in setting.rows]
     if "batch" not in keys:
         return Verdict("open", "Batch norm is not among the schemes.")
@@ -319,6 +319,6 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
     return table
 
 
-EXPERIMENT = Experiment.of("recurrent", Setting, parts, report,
+EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
     "tanh units, normalized with statistics of each step.")  # fmt: skip

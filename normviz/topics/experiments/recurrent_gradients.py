@@ -36,7 +36,7 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
 
 
 def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Draw the gradient's factor for a step back over γ, with Wh and Ux normalized together and apart."""
+    """Return a figure of the gradient's factor per step back in time over γ, with Wh and Ux together or apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
@@ -58,7 +58,7 @@ def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarr
 
 
 def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
-    """Draw the gradient's factor for a step back over the scale of the initial weights."""
+    """Return a figure of the gradient's factor per step back in time over the scale of the initial weights."""
     panel = CurvePanel(
         f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
@@ -98,7 +98,7 @@ def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
 def judge_gradients(
     setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
 ) -> Verdict:
-    """Judge whether invariance to re-scaling keeps gradients from vanishing and exploding, whatever γ is."""
+    """Return one verdict: does invariance to re-scaling keep gradients from vanishing and exploding?"""
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
         return Verdict("open", "Gradients back in time: not computed yet.")
     factors = _compute_step_factors(scaled["norms"])

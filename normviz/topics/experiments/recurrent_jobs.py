@@ -73,7 +73,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         from normviz.train import learning
-        from normviz.train.dense import split_digits
+        from normviz.train.dense import load_digit_parts
         from normviz.train.recurrent import (
             Recurrent,
             RecurrentPlan,
@@ -84,7 +84,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
         )
 
         device = learning.open_float32_device(self.device)
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         (x, labels), shape = digits.train, (len(LEARNING_RATES), len(self.networks))
         each = DIGIT_PIXELS // self.inputs
         ahead, still = make_unequal_batch(self.batch, self.wait, each)
@@ -142,11 +142,11 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure point by point; every network reads the digits of its first mini-batches one after another."""
         from normviz.train import learning
-        from normviz.train.dense import split_digits
+        from normviz.train.dense import load_digit_parts
         from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences, measure_state_gradients
 
         device = learning.open_float32_device(self.device)
-        x, labels = split_digits(device).train
+        x, labels = load_digit_parts(device).train
         each = DIGIT_PIXELS // self.inputs
         order = learning.shuffle_mini_batches(self.networks, len(x), -(-STEPS_BACK // each), self.batch)
         digits = convert_to_sequences(x[order], self.inputs, [0] * self.batch, each)
@@ -183,13 +183,13 @@ class LayoutTraining(NetworksJob, kind="experiments/recurrent/layouts", version=
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         from normviz.train import learning
-        from normviz.train.dense import split_digits
+        from normviz.train.dense import load_digit_parts
         from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences
 
         device = learning.open_float32_device(self.device)
         each = DIGIT_PIXELS // self.inputs
         digits = [
-            (convert_to_sequences(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)
+            (convert_to_sequences(x, self.inputs, [0] * len(x), each), labels) for x, labels in load_digit_parts(device)
         ]
         (x, labels), *unseen = digits
         shape, still = (len(LAYOUT_SCHEMES), len(LEARNING_RATES), len(self.networks)), [self.batch] * each

@@ -33,7 +33,13 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     start_table,
 )
-from normviz.topics.experiments.smoothing_jobs import BATCH_SIZE, L1_FACTORS, LAYER_WIDTH, LEARNING_RATES, Part
+from normviz.topics.experiments.smoothing_jobs import (
+    BATCH_SIZE,
+    L1_FACTORS,
+    LAYER_WIDTH,
+    LEARNING_RATES,
+    LearnedEpsTraining,
+)
 
 FIRST_EPS = (1.0, 0.1)
 """First values of a learned ε, beside that of the setting."""
@@ -78,23 +84,23 @@ class Setting(ComparisonSetting):
             raise InvalidInput("own: a scheme that divides by nothing has no ε to learn; one with a field B would do.")
 
     @property
-    def first_eps_values(self) -> tuple[float, ...]:
-        """First values of a learned ε, from the largest."""
+    def initial_eps_values(self) -> tuple[float, ...]:
+        """The initial values of the learned ε, largest first."""
         return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
 
-    def make_part(self, k: int, first: float | None) -> Part:
+    def make_job(self, k: int, first: float | None) -> LearnedEpsTraining:
         """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
         start = DEFAULT_EPS if first is None else first
-        return Part.of(self, row=self.rows[k], first=start, learned=first is not None)
+        return LearnedEpsTraining.of(self, row=self.rows[k], first=start, learned=first is not None)
 
-    def make_parts(self, k: int) -> list[Part]:
+    def make_jobs(self, k: int) -> list[LearnedEpsTraining]:
         """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
-        return [self.make_part(k, first) for first in (None, *self.first_eps_values)]
+        return [self.make_job(k, first) for first in (None, *self.initial_eps_values)]
 
 
-def parts(setting: Setting) -> list[Part]:
-    """Return the jobs of all schemes."""
-    return [part for k in range(len(setting.rows)) for part in setting.make_parts(k)]
+def list_jobs(setting: Setting) -> list[LearnedEpsTraining]:
+    """Return the jobs of all schemes: per scheme one with a fixed ε, and one for each initial value of a learned ε."""
+    return [part for k in range(len(setting.rows)) for part in setting.make_jobs(k)]
 
 
 VariantErrors = Mapping[str, np.ndarray]
@@ -108,7 +114,7 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
     """
     levels = {}
     for name, (learned, sparse) in VARIANTS.items():
-        found = [results[setting.make_part(k, first)] for first in (setting.first_eps_values if learned else (None,))]
+        found = [results[setting.make_job(k, first)] for first in (setting.initial_eps_values if learned else (None,))]
         factors = slice(1, None) if sparse else slice(0, 1)
         validation, test = (
             np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
@@ -119,8 +125,8 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
-    """Return the learned ε of a scheme without an L1 term, (layers, first values, rates, seeds)."""
-    return np.stack([results[setting.make_part(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
+    """Return the ε that a scheme learned without an L1 term, (layers, initial values, rates, seeds)."""
+    return np.stack([results[setting.make_job(k, first)]["eps"][:, 0] for first in setting.initial_eps_values], axis=1)
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
@@ -138,12 +144,12 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 
 def report(setting: Setting, results: Results) -> Report:
     """Return a report with the test error of every scheme and variant, and the learned ε by layer."""
-    ended = {part for part in parts(setting) if part in results and results[part]["share"] == 1}
-    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_parts(k))]
+    ended = {part for part in list_jobs(setting) if part in results and results[part]["share"] == 1}
+    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
-    verdicts = {"D03": _judge_depth(setting, eps), "D04": _judge_error(setting, levels)}
+    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_error(setting, levels)}
     joined = join_verdicts(dict(zip(("the trend of ε", "the test error"), verdicts.values(), strict=True)))
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
@@ -174,7 +180,7 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
 
 
 def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
-    """Draw the learned ε by layer, for every learning rate."""
+    """Return a figure of the learned ε by layer, for every learning rate."""
     panels, said = [], []
     for j, rate in enumerate(LEARNING_RATES):
         curves = []
@@ -189,7 +195,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
         said.append(f"At {typeset(rate)}, from the first layer to the last: {ends}")
     return FigureSpec(
         "eps", panels, f"The learned ε by layer. {'; '.join(said)}.",
-        f"Geometric means over the first values {_join_numbers(setting.first_eps_values)}, without an L1 term; 95% "
+        f"Geometric means over the first values {_join_numbers(setting.initial_eps_values)}, without an L1 term; 95% "
         f"intervals over the seeds.",
     )  # fmt: skip
 
@@ -218,7 +224,7 @@ def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
 
 
 def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
-    """Judge whether a learned ε and an L1 term together lower the error of all schemes."""
+    """Return one verdict: do a learned ε and an L1 term together lower the test error of every scheme?"""
     if len(levels) < len(setting.rows):
         return NOT_TRAINED
     texts, together = [], {}
@@ -239,15 +245,15 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
         f"The claim is about all schemes; both together clearly help {signs.count(1)} of {len(signs)}. "
         f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
         f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
-        f"{_join_numbers(setting.first_eps_values)}) and the factor of the L1 "
+        f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
         f"{3 * len(signs)} comparisons.",
         extent=describe_extent(together),
     )
 
 
-def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
-    """Judge whether ε falls with depth, by learning rate; the claim is about divisive normalization."""
+def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
+    """Return one verdict: does the ε that divisive normalization learns fall with depth at every learning rate?"""
     if len(eps) < len(setting.rows):
         return NOT_TRAINED
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
@@ -270,7 +276,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
         word,
         f"The learned ε over the layers, by the learning rate: {' '.join(texts)}{missing}",
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
-        f"mean over the first values {_join_numbers(setting.first_eps_values)}. It depends on the learning "
+        f"mean over the first values {_join_numbers(setting.initial_eps_values)}. It depends on the learning "
         f"rate. Holm's correction is for {len(found)} trends.",
         extent=describe_extent(judged, "at", "learning rates of "),
     )
@@ -282,11 +288,11 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 
 
 def _format_change(change: MeanDifference, effect: str) -> str:
-    """Return a change in points."""
+    """Format a change of the test error in percentage points: "-0.6 ± 0.2 points", or "no clear change"."""
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment.of("smoothing", Setting, parts, report,
+EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
     "centred inputs or without.")  # fmt: skip

@@ -28,7 +28,7 @@ MEASUREMENT_COUNT = 3
 
 
 @dataclass(frozen=True)
-class Part(NetworksJob, kind="experiments/smoothing", version=3):
+class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
     """Job that trains networks of one scheme and first ε, at all L1 factors, learning rates and seeds.
 
     Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,
@@ -49,16 +49,16 @@ class Part(NetworksJob, kind="experiments/smoothing", version=3):
         return self.length * step + MEASUREMENT_COUNT * self.depth * count * (2e-5 + 3e-7 * self.digits)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        from normviz.train.dense import split_digits
+        from normviz.train.dense import load_digit_parts
         from normviz.train.learned_eps import LearnedEpsDense
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
-        from normviz.train.small_training_set import draw_digits
+        from normviz.train.small_training_set import sample_digit_indices
 
         device, copies = open_float32_device(self.device), len(L1_FACTORS) * len(LEARNING_RATES)
         shape = (len(L1_FACTORS), len(LEARNING_RATES), len(self.networks))
-        digits = split_digits(device)
+        digits = load_digit_parts(device)
         x, labels = digits.train
-        few = draw_digits(self.networks, len(x), self.digits).to(device)
+        few = sample_digit_indices(self.networks, len(x), self.digits).to(device)
         network = LearnedEpsDense(
             [self.row.scheme], self.networks * copies, [LAYER_WIDTH] * self.depth, BATCH_SIZE, [self.first], device
         )  # fmt: skip

@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(ExperimentJob, kind="experiments/speed", version=2):
+class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
     """Job that times all schemes in turn on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
@@ -117,10 +117,10 @@ class Part(ExperimentJob, kind="experiments/speed", version=2):
             yield make_job_step(number / self.rounds, device, collect)
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[SpeedTiming]:
     """Return a job for every tensor, the smallest first."""
     shapes = ((examples, *setting.shape[1:]) for examples in EXAMPLES)
-    return [Part.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
+    return [SpeedTiming.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
 
 
 class TimeRatio(NamedTuple):
@@ -159,8 +159,8 @@ TimeRatios = Mapping[tuple[int, int], Sequence[TimeRatio]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with layer norm's time over RMS norm's, and all times over the time of a copy."""
-    found = {part.shape: results[part] for part in parts(setting) if part in results}
+    """Return a report: the ratio of layer norm's time to RMS norm's, and all times relative to that of a copy."""
+    found = {part.shape: results[part] for part in list_jobs(setting) if part in results}
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
     if compared := _compare_times(setting, found):
@@ -171,7 +171,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
-    """Tabulate all numbers, one row per size, implementation, scheme and pass."""
+    """Tabulate the measured times; one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(
@@ -195,7 +195,7 @@ def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -
 
 
 def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Draw times over the time of a copy, by size and scheme, one panel per implementation and pass."""
+    """Return a figure of the times relative to a copy's, by size and scheme; a panel per implementation and pass."""
     panels, words = [], []
     for w, way in enumerate(IMPLEMENTATION_NAMES):
         for p, which in enumerate(PASS_NAMES):
@@ -220,7 +220,7 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
 
 
 def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Draw layer norm's times over RMS norm's by size, one panel per implementation."""
+    """Return a figure of the ratio of layer norm's time to RMS norm's by size; a panel per implementation."""
     panels = [
         _make_ratio_panel(
             capitalize_first(way), {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)},
@@ -289,7 +289,7 @@ def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
 
 
 def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Verdict:
-    """Judge whether RMS norm takes less time than layer norm, by size, implementation and pass."""
+    """Return one verdict: does RMS norm take less time than layer norm at every size, implementation and pass?"""
     keys = [row.key for row in setting.rows]
     if not {SIMPLER, OTHER} <= set(keys):
         return Verdict("open", f"The claim compares {SCHEMES[SIMPLER].name} with {SCHEMES[OTHER].name}: choose both.")
@@ -333,6 +333,6 @@ def _count_faster_times(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
     return ", ".join([f"for {first.format(' timings')}", *(each.format("") for each in others)])
 
 
-EXPERIMENT = Experiment.of("speed", Setting, parts, report,
+EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.")  # fmt: skip

@@ -20,7 +20,7 @@ PREFIX = PAGE + " "
 
 @dataclass(frozen=True)
 class Page:
-    """The values of the page's link besides the settings of experiments."""
+    """The values that the page's link holds besides the settings of experiments."""
 
     show: str = choice(next(iter(EXPERIMENTS)), {key: each.title for key, each in EXPERIMENTS.items()})
 
@@ -94,7 +94,7 @@ def is_relevant(view: View, name: str) -> bool:
     if name == "show":
         return True
     if name in custom.CUSTOM_KEYS:
-        return custom.is_chosen(get_chosen_schemes(get_shown_values(view))) and (
+        return custom.is_custom_chosen(get_chosen_schemes(get_shown_values(view))) and (
             name != "front" or get_shown_experiment(view).setting.weighted
         )
     own = make_name_prefix(view["show"])
@@ -129,6 +129,6 @@ def build_shown_setting(view: View) -> Any:
     given = get_shown_values(view)
     setting, own = get_shown_experiment(view).setting, custom.build_custom_scheme(view)
     own = own if setting.weighted else own.with_weight_scheme(None)
-    if custom.is_chosen(get_chosen_schemes(given)):
+    if custom.is_custom_chosen(get_chosen_schemes(given)):
         given |= {"own": format_custom_scheme(own)}
     return build_settings(setting, given)

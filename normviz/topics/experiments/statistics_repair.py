@@ -71,7 +71,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part(DenseGrid, kind="experiments/repair", version=1):
+class StatisticsRepairTraining(DenseGrid, kind="experiments/repair", version=1):
     """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
@@ -108,19 +108,19 @@ class Part(DenseGrid, kind="experiments/repair", version=1):
         }  # fmt: skip
 
 
-def parts(setting: Setting) -> list[Part]:
+def list_jobs(setting: Setting) -> list[StatisticsRepairTraining]:
     """Return a job for batch norm and one for layer norm."""
     rows = (SchemeSpec.of(SCHEMES[key]) for key in ("batch", "layer"))
-    return [Part.of(setting, row=row, batch=BATCH_SIZE) for row in rows]
+    return [StatisticsRepairTraining.of(setting, row=row, batch=BATCH_SIZE) for row in rows]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error by strength of the shift and by number of test pictures in a batch."""
+    """Return a report: the test error by strength of the shift, and by number of test pictures in a batch."""
     ended = {
         part.row.key: GridOutcome(
             f"{part.row.key} norm", f"{part.row.key} norm", SCHEME_LOOKS[part.row.key], LEARNING_RATES, results[part]
         )
-        for part in parts(setting)
+        for part in list_jobs(setting)
         if part in results and results[part]["share"] == 1
     }
     figures = [_draw_errors_by_strength(setting, ended), _draw_errors_by_batch_size(setting, ended)] if ended else []
@@ -147,7 +147,7 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Draw the test error over the strength of the shift."""
+    """Return a figure of the test error over the strength of the shift."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
@@ -163,7 +163,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Draw the test error over the number of test pictures that are normalized together."""
+    """Return a figure of the test error over the number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [
@@ -210,7 +210,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
 
 def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
     """Return the headline: the test error before and after new statistics, if they clearly differ."""
-    if len(ended_outcomes) < len(parts(setting)):
+    if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED.says
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     if _compare_statistics(ended_outcomes)[1][middle - 1] <= 0:
@@ -222,8 +222,8 @@ def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome])
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
-    """Judge whether new statistics lower the error at every strength of the shift."""
-    if len(ended_outcomes) < len(parts(setting)):
+    """Return one verdict: do new statistics lower the test error at every strength of the shift?"""
+    if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     running, recalculated, own, layer = _collect_errors_by_level(ended_outcomes).values()
@@ -254,6 +254,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     return Verdict(word, says, condition, extent=f"at {lower.count(1)} of {shifted} strengths of the shift")
 
 
-EXPERIMENT = Experiment.of("repair", Setting, parts, report,
+EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.")  # fmt: skip

@@ -64,8 +64,8 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob, kind="experiments/weight-decay", version=3):
-    """Job that trains the twins of one scheme.
+class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3):
+    """Job that trains networks of one scheme, and twins that differ from them in weight decay or learning rate.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
     weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
@@ -81,11 +81,11 @@ class Part(SchemeJob, kind="experiments/weight-decay", version=3):
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train w ← w − η (∂L/∂w + λw) and its twins, and yield the result so far after every step."""
-        from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
+        from normviz.train.dense import COMPARISON_DTYPE, Dense, load_digit_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
         device = open_float32_device(self.device)
-        x, labels = (each.to(device) for each in load_rows(dtype=COMPARISON_DTYPE))
+        x, labels = (each.to(device) for each in load_digit_rows(dtype=COMPARISON_DTYPE))
         network = Dense(
             [self.row.scheme] * len(TWIN_NAMES), self.networks, LAYER_WIDTHS, BATCH_SIZE, self.eps, device,
             COMPARISON_DTYPE
@@ -121,13 +121,13 @@ class Part(SchemeJob, kind="experiments/weight-decay", version=3):
             yield make_job_step(step / self.length, device, collect)
 
 
-def parts(setting: Setting) -> list[Part]:
-    """Return a job for every scheme."""
-    return [Part.of(setting, row=row) for row in setting.rows]
+def list_jobs(setting: Setting) -> list[WeightDecayTraining]:
+    """Return one job per scheme, which trains its network and the network's twins."""
+    return [WeightDecayTraining.of(setting, row=row) for row in setting.rows]
 
 
 class Outcome(NamedTuple):
-    """Twins of a scheme after their training, by seed.
+    """The result of one scheme: the differences in loss between twins after the training, by seed.
 
     Attributes:
         gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
@@ -181,8 +181,8 @@ def is_length_invariant(setting: Setting, row: SchemeSpec) -> bool:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the gaps between the twins' losses, and their effective learning rates."""
-    found = {part.row: results[part] for part in parts(setting) if part in results}
+    """Return a report: loss differences between networks trained with and without weight decay, and effective rates."""
+    found = {part.row: results[part] for part in list_jobs(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)] if found else []
@@ -191,7 +191,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
-    """Tabulate the largest gap and the last losses, one row per twin and seed."""
+    """Tabulate each twin's loss and its relative difference from weight decay's; a row per scheme, seed and twin."""
     return tabulate([
         {
             "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
@@ -204,7 +204,7 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Draw the gaps of every scheme's twins by step."""
+    """Return a figure of the relative differences of the twins' losses by step, for each scheme."""
     panels = [
         CurvePanel(
             row.scheme.label,
@@ -226,7 +226,7 @@ def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, 
 
 
 def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Draw the effective learning rates of every scheme's twins by step."""
+    """Return a figure of the effective learning rates of the twins by step, for each scheme."""
     panels = [
         CurvePanel(
             row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
@@ -260,7 +260,7 @@ def _format_geometric_mean(values: np.ndarray) -> str:
 
 
 def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
-    """Return the headline: the effect of weight decay with batch norm, or with the first scheme."""
+    """Return the headline: the effect of weight decay with batch norm, or else with the first scheme."""
     row = next((row for row in ended_outcomes if row.key == "batch"), next(iter(ended_outcomes), None))
     if row is None:
         return "No scheme is trained yet."
@@ -274,7 +274,7 @@ def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome])
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> Verdict:
-    """Judge whether the matched twins coincide if the layer is invariant to the length of its weights."""
+    """Return one verdict: does a matched learning rate replace weight decay where the weights' length has no effect?"""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     condition = (
@@ -335,6 +335,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment.of("weight-decay", Setting, parts, report,
+EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
     "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip

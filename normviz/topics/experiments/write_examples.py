@@ -27,13 +27,13 @@ def write_example(key: str) -> str:
         ValueError: as `pack_results`.
     """
     experiment = get_experiment(key)
-    parts = experiment.parts(experiment.setting())
+    jobs = experiment.list_jobs(experiment.setting())
 
     with TemporaryDirectory() as folder:
         archive = ResultArchive(ResultCache(Path(folder) / "results.sqlite"))
 
-        run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
-        results = archive.find_results(parts)
+        run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
+        results = archive.find_results(jobs)
     content = pack_results(experiment, results)
     EXAMPLES_FOLDER.mkdir(exist_ok=True)
     get_example_path(key).write_bytes(content)

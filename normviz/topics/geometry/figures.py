@@ -24,7 +24,7 @@ class StyledCurve(NamedTuple):
 def draw_titled_curves(
     title: str, curves_by_name: Mapping[str, StyledCurve], x_title: str, theme: str = "light"
 ) -> Figure:
-    """Draw curves by name under a title; `x_title` is the title of the axis below, `theme` "light" or "dark"."""
+    """Return a figure of curves by name under a title; `x_title`: of the axis below, `theme`: "light" or "dark"."""
     colours = THEMES[theme]
     figure = Figure()
     for name, (at, values, look) in curves_by_name.items():
@@ -52,7 +52,7 @@ EXACT, QUADRATIC = "KL, exact", "½ δᵀFδ"
 
 
 def draw_distance_region(title: str, region: DistanceRegion, half: float, look: int, theme: str = "light") -> Figure:
-    """Draw the region around the weights w within one KL distance, in the plane of two weights.
+    """Return a figure of the region around the weights w within one KL distance, in the plane of two weights.
 
     The origin is a cross, w an arrow from it. The exact region is filled, the border of the quadratic one dashed.
     """

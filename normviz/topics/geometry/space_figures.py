@@ -28,7 +28,7 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
 def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure:
-    """Draw x and v = x − μ in three dimensions, with the plane of centred vectors; after division also x̂."""
+    """Return a figure of x and v = x − μ in three dimensions, with the plane of centred vectors, at the end also x̂."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
     figure = _create_scene(reach, stage, colours)
@@ -46,7 +46,7 @@ def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure
 
 
 def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
-    """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
+    """Return a figure of the same step of gradient descent from v and from ½ v, with the angle that each turns."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
     reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))

@@ -77,7 +77,7 @@ class AnswerVerdict(NamedTuple):
 def make_inputs(
     scheme: Scheme, layout: str, shape: tuple[int, ...], seed: int = 0, dtype: str = "float64", eps: float | None = None
 ) -> dict[str, np.ndarray]:
-    """Draw x, gamma, beta, eps and dout that tell mistakes apart; `shape` is that of x in the layout.
+    """Sample x, gamma, beta, eps and dout that tell mistakes apart; `shape` is that of x in the layout.
 
     Means and standard deviations differ along every axis, and the latter are near √ε, so that the place of ε matters.
 

@@ -110,14 +110,14 @@ class HomeworkCase:
         above = None if dout is None else parse_layout(layout).to_tensor(dout.astype(float))
         self.task = HomeworkTask(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
-        self.right = self._compute_right()
+        self.right = self._compute_correct_results()
         self.allowed, self.condition = self._compute_tolerances()
 
     def _get_parameter(self, name: str) -> np.ndarray:
         shape = get_parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
-    def _compute_right(self) -> dict[str, np.ndarray]:
+    def _compute_correct_results(self) -> dict[str, np.ndarray]:
         """Compute the right results with the library, as tensors."""
         task, scheme = self.task, self.scheme
         self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)

@@ -59,7 +59,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
 
 
 def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "light") -> Figure:
-    """Draw the computation graph of the forward pass, with the gradients computed up to a step.
+    """Return a figure of the computation graph of the forward pass, with the gradients computed up to a step.
 
     Args:
         values: the values and gradients.

@@ -55,7 +55,7 @@ class Exercise:
         return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
 
     def make_inputs(self) -> dict[str, np.ndarray]:
-        """Draw x, gamma, beta, eps and dout.
+        """Sample x, gamma, beta, eps and dout.
 
         Raises:
             InvalidInput: the scheme does not fit the shape.

@@ -12,7 +12,7 @@ MAX_LABELLED_CELLS = 6, 6
 
 
 def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_limit: float = 0.0) -> Figure:
-    """Draw a tensor (N, H, W, C) as a heat map, N and H down, W and C across, in colours centred at 0.
+    """Return a heat map of a tensor (N, H, W, C), N and H down, W and C across, in colours centred at 0.
 
     `zero_limit`: the largest magnitude that is 0 to rounding.
     """

@@ -42,7 +42,7 @@ class ScalingGaps(NamedTuple):
 
 
 def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
-    """Draw a layer whose pre-activations have this shape."""
+    """Sample a layer whose pre-activations have this shape."""
     rng = np.random.default_rng([seed, 7])
     sizes = ((*shape[:3], FAN_IN), (1, 1, FAN_IN, shape[3]), shape)
     return LinearLayer(*(rng.standard_normal(size) for size in sizes))

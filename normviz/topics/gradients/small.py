@@ -25,7 +25,7 @@ class SmallTensors(NamedTuple):
 
 
 def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
-    """Draw a small example: uneven noise x, a normal ∂L/∂y, γ between 1/2 and 2, and a normal β."""
+    """Sample a small example: uneven noise x, a normal ∂L/∂y, γ between 1/2 and 2, and a normal β."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
         tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))

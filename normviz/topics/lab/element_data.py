@@ -20,7 +20,7 @@ from normviz.ui.link import View
 
 
 def build_element_data(
-    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Build the data from which the browser describes any element: words, formulas and numbers.
@@ -75,7 +75,7 @@ def _write_parameter_note(scheme: Scheme) -> str:
     return f"{'; '.join(notes)}." if notes else ""
 
 
-def _describe_sharing(bound: wording.BoundScheme) -> str:
+def _describe_sharing(bound: wording.SchemeOnShape) -> str:
     scheme, shape = bound.scheme, bound.shape
     if scheme.field is None:
         return f"<b>Nothing is shared:</b> every element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}."

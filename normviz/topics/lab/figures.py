@@ -14,7 +14,7 @@ BIN_COUNT = 40
 def draw_histograms(
     panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light", chosen: str = "the field"
 ) -> Figure:
-    """Draw histograms, one panel for each (title, all values, chosen values), with shares per bin.
+    """Return a figure of histograms, one panel for each (title, all values, chosen values), with shares per bin.
 
     `chosen` is the name of the chosen values in the legend.
     """

@@ -15,7 +15,7 @@ from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
-from normviz.describe.wording import BoundScheme, find_windowed_axes, format_scheme_name, format_signed
+from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.web.plot_message import CubeParts
 
@@ -35,7 +35,7 @@ AXIS_ROLES: dict[str, AxisRoles] = {"activation": PLAIN_ROLES, "weight": (2, 0, 
 
 
 class CubeLook(NamedTuple):
-    """Look of a cube.
+    """Choices for the picture of a cube: its view, its colours and its selected element.
 
     Attributes:
         view: "folded" or "unfolded".
@@ -59,7 +59,7 @@ class DrawnCube(NamedTuple):
 
 
 def draw_lab_cube(
-    bound: BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnCube:  # fmt: skip
@@ -123,7 +123,7 @@ def has_pictures(scheme: Scheme, shape: Shape) -> bool:
     return "N" in scheme.axes and min(shape[1:3]) > 1
 
 
-def describe_layout(shown: str, bound: BoundScheme) -> str:
+def describe_layout(shown: str, bound: SchemeOnShape) -> str:
     """Describe as HTML how axes share the sides of the cube; empty if each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
     block, rows, columns, _ = AXIS_ROLES[scheme.tensor]
@@ -137,7 +137,7 @@ def describe_layout(shown: str, bound: BoundScheme) -> str:
     return f"<p>{both} share one side: {letters} = 0, 0 to {shape[rows] - 1}, {shape[columns] - 1}.</p>"
 
 
-def format_cube_legend(colour: str, bound: BoundScheme, theme: str, framed: bool, drawn: dict) -> str:
+def format_cube_legend(colour: str, bound: SchemeOnShape, theme: str, framed: bool, drawn: dict) -> str:
     """Format the cube's legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())

@@ -67,7 +67,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""

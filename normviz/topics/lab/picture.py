@@ -3,7 +3,7 @@
 import numpy as np
 
 from normviz.core.kinds.base import NormalizationResult
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube, has_pictures
 from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
 from normviz.ui.cube_view import make_view_callback
@@ -12,7 +12,7 @@ from normviz.ui.tensor import is_picture, store_sent_focus
 from normviz.web.components.plot import show_figure
 
 
-def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
+def show_lab_cube(view: View, bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """Show the cube with the elements that share statistics with the chosen one, and a legend."""
     scheme = bound.scheme
     is_grey = has_pictures(scheme, x.shape) and is_picture(view, x.shape)

@@ -104,7 +104,7 @@ def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
-    return custom.is_chosen([scheme.key]) or any(changed)
+    return custom.is_custom_chosen([scheme.key]) or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:

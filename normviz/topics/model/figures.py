@@ -9,7 +9,7 @@ from normviz.topics.model.channels import ChannelGaps
 
 
 def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
-    """Draw a dot for each channel: the shift of its mean, and the ratio of its standard deviations."""
+    """Return a figure of a dot for each channel: the shift of its mean, and the ratio of its standard deviations."""
     colours, figure = THEMES[theme], Figure()
     line = style_reference_line(colours)
     figure.add_vline(0, line=line)

@@ -55,7 +55,7 @@ def show(view: View, theme: str) -> None:
     model = get_model(view)
     if model is None:
         return
-    with st.container(gap="xsmall"):
+    with st.container(gap="xsmall", key="findings"):
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
@@ -80,25 +80,26 @@ def show_findings(model: ReportedModel) -> None:
 
 
 def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
-    """Format a finding in Markdown: the layers, what was found, the advice, and a link to the thread."""
+    """Format a finding in two Markdown paragraphs: the layers and what was found; the advice with a link."""
     names = ", ".join(escape_markdown(name or "The whole model") for name in layers[:MAX_NAMED_LAYERS])
     more = f" and {len(layers) - MAX_NAMED_LAYERS} more" if len(layers) > MAX_NAMED_LAYERS else ""
-    thread = f" [Thread on this mistake]({finding.thread})" if finding.thread else ""
+    thread = f" [Discussion on GitHub]({finding.thread})" if finding.thread else ""
     return (
-        f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}  \n"
+        f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}\n\n"
         f"{escape_markdown(finding.advice)}{thread}"
     )
 
 
 def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
-    """Show the table of layers; a row that is chosen opens its layer."""
+    """Show the table of layers below its explanation; a row that is chosen opens its layer."""
     row = model.list_names().index(chosen.name)
     st.session_state[TABLE_KEY] = {"selection": {"rows": [row], "columns": [], "cells": []}}
-    st.dataframe(
-        tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
-        column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
-    )  # fmt: skip
-    st.caption(explain_table(model))
+    with st.container(gap="xsmall"):
+        st.caption(explain_table(model))
+        st.dataframe(
+            tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
+            column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
+        )  # fmt: skip
 
 
 def _take_row() -> None:

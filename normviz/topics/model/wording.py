@@ -12,7 +12,7 @@ from normviz.topics.model.reported import ReportedFinding, ReportedLayer, Report
 SOURCE_WORDS = {"batch": "the batch", "example": "each example", "constant": "running averages", "": "none"}
 """Words for where statistics come from."""
 
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-6
 """A change of an output by less than this share of its deviation is rounding."""
 
 
@@ -47,9 +47,9 @@ def describe_sources(layer: ReportedLayer) -> str:
     return f"{training}, then {SOURCE_WORDS[layer.inference]}"
 
 
-def describe_change(value: float | None, nothing: str) -> str:
-    """Describe a change in units of the output's deviation; `nothing` for one of rounding."""
-    return "–" if value is None else nothing if abs(value) < NEGLIGIBLE else f"{typeset(value, 2)} σ"
+def describe_change(value: float | None) -> str:
+    """Describe a change in units of the output's deviation: "0.5 σ"; "none" for one of rounding."""
+    return "–" if value is None else "none" if abs(value) < NEGLIGIBLE else f"{typeset(value, 2)} σ"
 
 
 def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
@@ -59,21 +59,25 @@ def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
         "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
         "Normalization": [name_scheme(layer) for layer in model.layers],
         "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
+        "Change by other examples": [describe_change(layer.influence) for layer in model.layers],
+        "Change by eval()": [describe_change(layer.gap) for layer in model.layers],
+        "Statistics from": [describe_sources(layer) for layer in model.layers],
         "Input": [f"({', '.join(layer.layout)}) = {format_shape(layer.shape)}" for layer in model.layers],
         "ε": ["–" if layer.eps is None else typeset(layer.eps, 3) for layer in model.layers],
-        "Statistics from": [describe_sources(layer) for layer in model.layers],
-        "Other examples": [describe_change(layer.influence, "no effect") for layer in model.layers],
-        "train() to eval()": [describe_change(layer.gap, "same") for layer in model.layers],
     }
 
 
 COLUMN_HELP = {
     "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
-    "Other examples": "Change of one example's output when all other examples change, in training. "
-    "σ is the standard deviation of the layer's output.",
-    "train() to eval()": "Change of the layer's output from training mode to inference mode, in the same unit.",
+    "Change by other examples": "Change of one example's output when all other examples of the batch are replaced, in "
+    "training. σ is the standard deviation of the layer's output.",
+    "Change by eval()": "Change of the layer's output from training mode to inference mode, in the same unit.",
 }
 """Explanations of the columns."""
+
+
+MERE_ADVICE = ("folding",)
+"""Findings that are no problem."""
 
 
 def group_findings(findings: Iterable[ReportedFinding]) -> list[tuple[ReportedFinding, list[str]]]:
@@ -90,27 +94,26 @@ def summarize_model(model: ReportedModel) -> str:
     counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
     kinds = ", ".join(f"{number} {name}" for number, name in counts)
     layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
-    return f"{layers}. {pluralize(len(model.findings), 'problem') if model.findings else 'No problem'} found."
+    problems = sum(finding.key not in MERE_ADVICE for finding in model.findings)
+    return f"{layers}. {pluralize(problems, 'problem') if problems else 'No problem'} found."
 
 
 def describe_output(model: ReportedModel) -> str:
     """Describe what changes the output of a whole model: other examples, and inference; "" if nothing was measured."""
     if model.influence is None or model.gap is None:
         return ""
-    others = "do not change an output"
-    if abs(model.influence) >= NEGLIGIBLE:
-        others = f"change an output by {typeset(model.influence, 2)} σ"
-    mode = "does not change it" if abs(model.gap) < NEGLIGIBLE else f"changes it by {typeset(model.gap, 2)} σ"
-    return f"In training, other examples {others}. Calling eval() {mode}."
+    outputs = "no output" if abs(model.influence) < NEGLIGIBLE else "each output"
+    mode = "does not change" if abs(model.gap) < NEGLIGIBLE else "changes"
+    return f"In training, {outputs} depends on the rest of its batch. Calling eval() {mode} outputs."
 
 
 def explain_table(model: ReportedModel) -> str:
-    """Explain the letters of the table's axes, and its unit."""
+    """Explain the table's unit, and the letters of its axes."""
     letters = set("".join(layer.layout for layer in model.layers))
     heads = any({"H", "T"} <= set(layer.layout) for layer in model.layers)
     words = {"N": "examples", "C": "channels", "T": "tokens", "H": "heads" if heads else "height", "W": "width"}
     axes = ", ".join(f"{letter}: {word}" for letter, word in words.items() if letter in letters)
-    return f"{axes}. σ: standard deviation of the layer's output. Select a row to see its layer below."
+    return f"σ: one standard deviation of the layer's output, so a change by 1 σ is large. {axes}."
 
 
 def describe_layer(layer: ReportedLayer) -> str:

@@ -80,7 +80,7 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
         rows.append(merge_moments(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
     n = np.array(sizes)[:, None]
     return SampledStatistics(
-        elements=n * setting.side**2,
+        elements=n * setting.output_side**2,
         variance=np.stack(rows),
         expected=whole.variance - between / n,
         expected_variance_error=compute_variance_error(own, whole, n),
@@ -116,7 +116,7 @@ def normalize_among_others(
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
     z[:, 0] = compute_summed_inputs(load_digit_split(test=True)[0][example : example + 1], setting)[0]
-    middle = setting.side // 2
+    middle = setting.output_side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
 

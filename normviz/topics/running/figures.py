@@ -23,7 +23,7 @@ def make_axis_title(text: str) -> dict:
 
 
 def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """Draw the values of each name as ticks on a line of their own, the first name on top."""
+    """Return a figure with one line per name and a tick for each of its values, the first name on top."""
     colours = THEMES[theme]
     figure = Figure()
     for number, (name, values) in enumerate(rows.items()):
@@ -45,7 +45,7 @@ class ModeRow:
 
 
 def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
-    """Draw accuracies from 0 to 100%, one line per case: each network, the mean, and its interval as text.
+    """Return a figure of accuracies, 0 to 100%, one line per case: each network, the mean and its interval.
 
     A case without numbers yet shows its name only, so that nothing moves when they arrive.
     """

@@ -10,8 +10,8 @@ from normviz.topics.running.stream import (
     MAX_SHOWN_DIGITS,
     Setting,
     StreamTrace,
-    draw_batch_indices,
     normalize_in_inference,
+    sample_batch_indices,
 )
 
 MODES = {"training": "Training", "inference": "Inference"}
@@ -47,7 +47,7 @@ def compute_batch_at(
     output = {"training": stream_trace.xhat[step]}
     if np.all(running.variance + eps > 0):
         output["inference"] = normalize_in_inference(stream_trace.x[step], *running, eps)
-    chosen = draw_batch_indices(setting)[step, :MAX_SHOWN_DIGITS]
+    chosen = sample_batch_indices(setting)[step, :MAX_SHOWN_DIGITS]
     pictures, classes = (values[chosen] for values in load_digit_split())
     return StreamBatch(step, pictures, classes, stream_trace.x[step], {"training": own, "inference": running}, output)
 

@@ -52,14 +52,14 @@ class Setting:
     seed: int = integer(0, 0, 9999, label="Seed")
 
     @property
-    def side(self) -> int:
-        """The height and width of the layer's output."""
+    def output_side(self) -> int:
+        """The height and width of the layer's output, in positions."""
         return DIGIT_SIDE + 1 - PATCH_SIDES[self.layer]
 
     @property
     def count(self) -> int:
         """The number of elements of a mini-batch that share a statistic: N·H·W."""
-        return self.batch * self.side**2
+        return self.batch * self.output_side**2
 
     @property
     def without_drift(self) -> "Setting":
@@ -100,7 +100,7 @@ def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
 
 
 def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Draw γ and β of the units, (C,), as if they had been learned: not 1 and 0."""
+    """Sample γ and β of the units, (C,), as if they had been learned: not 1 and 0."""
     rng = np.random.default_rng([setting.seed, 3])
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
@@ -113,11 +113,11 @@ def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0)
 def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
     """Extract the patches of pictures that the units see: (K, H, W, fan-in)."""
     cut = cut_patches(pictures, PATCH_SIDES[setting.layer])
-    return cut.reshape(len(pictures), setting.side, setting.side, -1)
+    return cut.reshape(len(pictures), setting.output_side, setting.output_side, -1)
 
 
-def draw_batch_indices(setting: Setting) -> np.ndarray:
-    """Draw the training digits of each mini-batch, (steps, N), independently."""
+def sample_batch_indices(setting: Setting) -> np.ndarray:
+    """Sample the training digits of each mini-batch, (steps, N), independently."""
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
@@ -125,7 +125,7 @@ def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = r
     """Compute the pre-activations of some mini-batches of the stream: (steps, N, H, W, C)."""
     first, direction = _compute_training_sums(setting.layer, setting.seed)
     chosen, amount = (
-        draw_batch_indices(setting)[np.asarray(steps)],
+        sample_batch_indices(setting)[np.asarray(steps)],
         _compute_drift(setting, np.asarray(steps))[:, None, None, None, None],
     )
     return first[chosen] + amount * direction[chosen]
@@ -145,7 +145,7 @@ def compute_batch_statistics(x: np.ndarray) -> Moments:
 
 def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
     """Compute the statistics of every mini-batch of the stream (Ioffe & Szegedy 2015, Algorithm 1)."""
-    parts, middle = [], setting.side // 2
+    parts, middle = [], setting.output_side // 2
     for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
         x = stream_summed_inputs(setting, steps)
         xhat = normalize(x, BATCH_NORM, eps).xhat
@@ -169,7 +169,7 @@ def compute_population(setting: Setting) -> Moments:
 
 
 def merge_moments(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
-    """Merge the statistics of K parts, (K,), (K, …, C), (K, …, C), into mean and variance (1/m) of the whole, (…, C).
+    """Return mean and variance (1/m) of a batch, (…, C), from counts (K,), means and variances (K, …, C) of K parts.
 
     μ = Σ m_k μ_k / m,  σ² = Σ m_k (σ_k² + (μ_k - μ)²) / m    (Chan, Golub & LeVeque 1979, for K parts at once)
     """

@@ -31,7 +31,7 @@ class TrackedStatistic:
 
 
 def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
-    """Draw statistics over the batches seen so far, one panel each: dots, running average, true value.
+    """Return a figure of statistics over the batches seen so far, one panel each: dots, running average, true value.
 
     The axes are those of the whole stream, so that only the data move.
     """
@@ -92,7 +92,7 @@ class BatchOutputs:
 
 
 def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
-    """Draw digits in a row with their outputs below: filled markers for the page's mode, open ones for the other.
+    """Return a figure of digits in a row with their outputs below: filled markers for the page's mode, else open.
 
     A frame marks the followed digit. Axes and places are the same for every mini-batch.
     """

@@ -4,7 +4,7 @@ import numpy as np
 
 from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.registry import Scheme
-from normviz.describe.wording import BoundScheme
+from normviz.describe.wording import SchemeOnShape
 from normviz.topics.same.state import CAMERA
 from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View
@@ -17,7 +17,7 @@ def describe_element_position(scheme: Scheme, index: Index) -> str:
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
     """Describe which elements share statistics with the one at `index`, a sentence for each field."""
-    boxes = BoundScheme(scheme, shape).describe_boxes(index)
+    boxes = SchemeOnShape(scheme, shape).describe_boxes(index)
     return " ".join(box.sentence for box in boxes) or "It shares nothing, and stays."
 
 

@@ -48,7 +48,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     places = {(): (), ("C",): (..., unit), ("N",): (0,)}
     gaps = {}
     for key, change in TRANSFORMATIONS.items():
-        front = _compute_front_factor(scheme, change, setting)
+        front = _compute_weight_scheme_factor(scheme, change, setting)
         if change.factor is not None or front != 1.0:
             s = np.full(v.shape, front)
             if change.factor is not None:
@@ -72,14 +72,14 @@ def compute_centred_squares(
     w = problem.weights[0][0]
     unit = find_firing_unit(w)
     if scheme.weight_part is not None:
-        v, square = _split_normalization(w, scheme.weight_part)
+        v, square = _compute_numerator_and_mean_square(w, scheme.weight_part)
         below = np.sqrt(square) if scheme.weight_part.is_general_form else _compute_divisor(w, scheme.weight_part)
         w = v / below * scheme.weight_part.compute_scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
-    return *_split_normalization(a, scheme), unit
+    return *_compute_numerator_and_mean_square(a, scheme), unit
 
 
-def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
+def _compute_weight_scheme_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which a transformation re-scales all normalized weights, if a single number; else 1."""
     front = scheme.weight_part
     if front is None or not divides_by_one_number(front) or change.on != "weights":
@@ -112,8 +112,8 @@ def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
     return found
 
 
-def _split_normalization(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
-    """Return v and E_B[v²] of a scheme's x̂ = v / √(ε + E_B[v²]); E_B[v²] = 1 if nothing divides."""
+def _compute_numerator_and_mean_square(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centred numerator v and the mean square E_B[v²] of x̂ = v / √(ε + E_B[v²]); 1 if nothing divides."""
     v = x if scheme.summation is None else x - _average_over_boxes(x, scheme.summation)
     return v, np.ones(1) if scheme.suppression is None else _average_over_boxes(v**2, scheme.suppression)
 

@@ -39,7 +39,7 @@ def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def reduce_to_first_layer(setting: Setting) -> Setting:
-    """Return a setting with the values on which a forward pass of the first layer depends, and the least others."""
+    """Return a setting in which only values that affect the first layer's forward pass remain; others are fixed."""
     depth = setting.depth if setting.kernel == 2 else 1  # the filters of such a convolution depend on it
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 

@@ -196,8 +196,8 @@ def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool)
     st.code(script, "python", height=480)
 
 
-def show_case_numbers(cells: Sequence[Cell]) -> None:
-    """Show the results of theory, forward pass and training for all cases, as a table and a download."""
+def show_case_results(cells: Sequence[Cell]) -> None:
+    """Show a table of the gaps and verdicts of all cases, by theory, forward pass and training, with a download."""
     st.caption(
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."

@@ -45,7 +45,7 @@ MAX_CACHED_ROWS = 512
 """Most rows of Table 1 whose cells are cached."""
 
 
-class TableResults:
+class TableResultCache:
     """Thread-safe cache of forward gaps and trained networks, with the most recently used ones.
 
     Attributes:

@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import compute_loss_gaps
 from normviz.train.problem import find_network_index
 from normviz.train.setting import DTYPES, Setting
@@ -27,13 +27,17 @@ def build_delta_settings(setting: Setting) -> list[Setting]:
     return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
 
 
-def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
+def collect_forward_gaps(
+    schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResultCache
+) -> np.ndarray:
     """Collect forward gaps, (settings, schemes, transformations); NaN if not measured yet or nothing is changed."""
     rows = [[results.get_forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_find_identity_changes(setting)] for setting in settings], np.nan, rows)
 
 
-def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
+def collect_training_gaps(
+    schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResultCache
+) -> np.ndarray:
     """Collect training gaps, (settings, schemes, transformations); NaN if not trained yet or nothing is changed."""
     found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):

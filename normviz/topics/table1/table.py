@@ -13,7 +13,7 @@ from normviz.core.transformations import TRANSFORMATIONS, Transformation, look_u
 from normviz.describe.wording import capitalize_first, format_gap
 from normviz.jobs.bounded_store import HashedKey
 from normviz.topics.table1.forward import ForwardMeasurement
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.verdict import (
     APART_FACTOR,
     TwinVerdict,
@@ -127,7 +127,9 @@ class Cell:
         }
 
 
-def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResults, follow: bool = True) -> list[Cell]:
+def build_cells(
+    schemes: Sequence[Scheme], setting: Setting, results: TableResultCache, follow: bool = True
+) -> list[Cell]:
     """Build all cells of these schemes from the results so far.
 
     `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
@@ -135,7 +137,7 @@ def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResul
     return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, follow)]
 
 
-def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
+def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
     """Compute the cells of a scheme; a complete row is cached."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
@@ -152,7 +154,7 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow
 
 def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
     """Train these schemes, and return all their cells. Raises InvalidInput if one does not fit the setting."""
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing(schemes, setting)
     return build_cells(schemes, setting, results)
 

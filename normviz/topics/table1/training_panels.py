@@ -14,7 +14,7 @@ from normviz.jobs.executors import count_threads, create_thread_pool, limit_to_o
 from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.table1.forward import ForwardJob
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.smaller_settings import SettingChange, suggest_smaller_settings
 from normviz.topics.table1.state import PAGE, PREFIX
 from normviz.topics.table1.training import TableTrainingJob
@@ -47,9 +47,9 @@ WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
 
 
 @st.cache_resource
-def get_table_results() -> TableResults:
+def get_table_results() -> TableResultCache:
     """Return the results of this server, shared by all sessions, so that a class trains once."""
-    return TableResults()
+    return TableResultCache()
 
 
 @st.cache_resource

@@ -20,8 +20,8 @@ from normviz.train.problem import (
     ORIGINAL,
     PROBE,
     PROBE_SIZE,
-    draw_data_shift,
     find_control_networks,
+    sample_data_shift,
 )
 from normviz.train.setting import Setting
 
@@ -53,7 +53,9 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
     """Compute the size of a transformation, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
-    return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((draw_data_shift(setting) ** 2).mean())))
+    return min(
+        1.0, setting.shift if change.on == "weights" else float(np.sqrt((sample_data_shift(setting) ** 2).mean()))
+    )
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:

@@ -46,7 +46,7 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Draw paths of two weights over the loss, up to a step, and the last path's w and v as arrows.
+    """Return a figure of paths of two weights over the loss, up to a step, and the last path's w and v as arrows.
 
     Also drawn: the circle of all weights as long as the start. The paths are named from the first step on.
 
@@ -160,7 +160,7 @@ class LabelPlacer:
 def draw_values_by_step(
     curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light", first_look: int = 0
 ) -> Figure:
-    """Draw curves of a quantity by name over the steps, up to a step.
+    """Return a figure of curves of a quantity by name over the steps, up to a step.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.

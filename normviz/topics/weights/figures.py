@@ -13,7 +13,7 @@ CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
 def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, theme: str = "light") -> Figure:
-    """Draw how a matrix stretches the unit circle, in its two most stretched directions, before and after division.
+    """Return a figure of the unit circle and its images under a matrix, before and after division.
 
     Args:
         values: singular values, descending; the two largest are the half-axes.
@@ -49,7 +49,7 @@ def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, th
 
 
 def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
-    """Draw histograms of stretch factors by name, with a line at 1."""
+    """Return a figure of histograms of stretch factors by name, with a line at 1."""
     colours = THEMES[theme]
     edges = np.linspace(0, 1.05 * max(float(max(map(np.max, kinds.values()))), 1.0), BINS + 1)
     figure = Figure()

@@ -6,6 +6,8 @@ from math import sqrt
 import numpy as np
 import streamlit as st
 
+from normviz.charts.palette import THEMES
+from normviz.charts.style import style_curve
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
 from normviz.core.text import format_number
@@ -78,10 +80,10 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
             _draw_curves(curves, step, "loss", "12rem", theme)
             st.markdown(_explain_speed(run, step))
         else:
-            st.markdown(_EXPLAINED_RUNS)
+            _explain_runs(theme)
             st.caption(
                 "Each digit is two numbers, its first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer "
-                f"is {DIGIT_PAIR[1]}. Grey areas: levels of the loss."
+                f"is {DIGIT_PAIR[1]}. {'Lighter' if theme == 'light' else 'Darker'} grey: a lower loss."
             )
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
@@ -90,11 +92,20 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(_explain_growth(run, rate))
 
 
-_EXPLAINED_RUNS = f"""Two runs of SGD learn to tell {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. Both start from one **w**.
+_RUN_SENTENCES = {
+    "Without weight norm": "SGD changes w itself.",
+    "With weight norm": "SGD changes v and g. Then w has the direction of v and the length g.",
+}
+"""What each run trains, in the order of `RUN_NAMES`."""
 
-- **Without** weight norm, SGD changes w itself.
-- With **weight norm**, SGD changes v and g. Then w = g · v/‖v‖: it points along **v**, and g is its length."""
-"""What the two runs train, before the first step."""
+
+def _explain_runs(theme: str) -> None:
+    """Show what the two runs train, in the colours of their paths."""
+    colours = [style_curve(k, THEMES[theme])["color"] for k in range(len(_RUN_SENTENCES))]
+    rows = zip(colours, _RUN_SENTENCES.items(), strict=True)
+    lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, (name, text) in rows)
+    st.markdown(f"Two runs of SGD learn to tell {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. Both start from the same **w**.")
+    st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
 
 
 def _write_headline(runs: dict[str, DescentPath], step: int) -> str:

@@ -25,7 +25,7 @@ from normviz.topics.weights.weights import (
     PAIR_COUNT,
     build_operator_matrix,
     compute_lipschitz_ratios,
-    draw_digit_pairs,
+    sample_digit_pairs,
     train_first_layer,
 )
 from normviz.ui.link import View, create_params
@@ -115,7 +115,7 @@ def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, 
     values = np.zeros(len(after))
     found = np.linalg.svd(after, compute_uv=False)
     values[: len(found)] = found
-    pairs = draw_digit_pairs(PAIR_COUNT, seed)
+    pairs = sample_digit_pairs(PAIR_COUNT, seed)
     return {
         "before": compute_lipschitz_ratios(before, *pairs),
         "after": compute_lipschitz_ratios(after, *pairs),

@@ -177,8 +177,8 @@ def _make_unit_vector(v: np.ndarray) -> np.ndarray:
 PAIR_COUNT = 2000
 
 
-def draw_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of different handwritten digits as rows: two arrays (count, 64)."""
+def sample_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample pairs of different handwritten digits as rows: two arrays (count, 64)."""
     images, _ = load_digits()
     flat = images.reshape(len(images), -1)
     rng = np.random.default_rng([seed, 1])
@@ -191,7 +191,7 @@ def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarra
 
     Directions that K maps to nothing are among them.
     """
-    x, _ = draw_digit_pairs(len(k), seed)
+    x, _ = sample_digit_pairs(len(k), seed)
     directions, _, _ = np.linalg.svd(k)
     return x, x + 0.1 * directions.T
 

@@ -24,8 +24,8 @@ class BiasDescent(NamedTuple):
     losses: np.ndarray
 
 
-def make_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw inputs u and the targets of x̂, (EXAMPLES,) each: u with noise, around TARGET."""
+def sample_bias_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample inputs u and the targets of x̂, (EXAMPLES,) each: u with noise, around TARGET."""
     u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
     t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
     return u, t
@@ -36,7 +36,7 @@ def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool
 
     `through_normalization`: ∂L/∂b = Σ_i ∂L/∂x_i; otherwise E[x] counts as constant, ∂L/∂b = Σ_i ∂L/∂x̂_i.
     """
-    u, t = make_examples(seed)
+    u, t = sample_bias_examples(seed)
     b, bs, losses = 0.0, [], []
     for step in range(steps + 1):
         x = u + b

@@ -82,7 +82,7 @@ def compute_channel_moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def restyle_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> RestyledPhoto:
-    """Give a photograph the style of the other; `kernel`: 0 for pixels, else the side of the patches."""
+    """Return a photograph with the style of the other; `kernel`: 0 for pixels, else the side of the patches."""
     pictures = load_photos()
     whole, style = pictures.pop(content), pictures.popitem()[1]
     x = whole.mean((0, 1)) + contrast * (whole - whole.mean((0, 1)))

@@ -52,8 +52,8 @@ def compute_digit_features(first: str, second: str) -> np.ndarray:
     return np.stack([FEATURES[key].compute(images) for key in (first, second)], axis=-1)
 
 
-def draw_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
-    """Draw normal points (`CLOUD_SIZE`, 2) with a correlation; the standard deviations are `ratio` and 1."""
+def sample_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
+    """Sample normal points (`CLOUD_SIZE`, 2) with a correlation; the standard deviations are `ratio` and 1."""
     a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
     return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
@@ -142,8 +142,8 @@ def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
     return mean + ELLIPSE_RADIUS * (circle * np.sqrt(values)) @ vectors.T
 
 
-def draw_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draw `BATCH_COUNT` mini-batches of distinct points, (`BATCH_COUNT`, size, 2)."""
+def sample_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
+    """Sample `BATCH_COUNT` mini-batches of distinct points, (`BATCH_COUNT`, size, 2)."""
     rng = np.random.default_rng([seed, 21])
     return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(BATCH_COUNT)])
 

@@ -24,7 +24,7 @@ from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining  # noq
 from normviz.topics.running.stream import UNITS, trace_stream  # noqa: F401
 from normviz.topics.running.stream import Setting as Stream
 from normviz.topics.same.detection.examples import EXAMPLES  # noqa: F401
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import PARAMS, build_table_setting
 from normviz.topics.table1.table import build_cells
 from normviz.train.problem import ORIGINAL, find_network_index
@@ -135,7 +135,7 @@ def accuracy(case):
 @cache
 def size_table():
     """The shipped result of the experiment on batch sizes, as its table."""
-    found = find_example(BATCH_SIZE.key, BATCH_SIZE.parts(SIZE_SETTING))
+    found = find_example(BATCH_SIZE.key, BATCH_SIZE.list_jobs(SIZE_SETTING))
     return {name: np.array(each) for name, each in BATCH_SIZE.report(SIZE_SETTING, found.results).table.items()}
 
 
@@ -150,7 +150,7 @@ def test_error(scheme, size):
 @cache
 def trained(scheme, optimizer="sgd"):
     """What the page computes of one row: its setting and results."""
-    setting, results = build_table_setting(clean_values(PARAMS, {"optimizer": optimizer})[0]), TableResults()
+    setting, results = build_table_setting(clean_values(PARAMS, {"optimizer": optimizer})[0]), TableResultCache()
     results.compute_missing([SCHEMES[scheme]], setting)
     return setting, results
 

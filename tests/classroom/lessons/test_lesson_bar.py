@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from normviz.classroom.lessons.catalogue import read_shipped_lessons
 from normviz.classroom.lessons.lesson import LessonPlace
-from normviz.classroom.lessons.lesson_links import drop_default_values, split_page_link
+from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 
 LESSONS = read_shipped_lessons()
@@ -67,6 +67,7 @@ def test_the_link_of_every_step_opens(link):
     page, values = split_page_link(link)
     at = open_lab(f"pages/{page}.py", opened=(), **values)
     assert replaced(at) == []
+    assert at.query_params == canonicalize_values(page, values)
     assert [each.value for each in at.error] == []
 
 
@@ -141,7 +142,8 @@ def test_the_list_has_every_lesson_with_a_note_and_a_handout():
     assert len(at.get("download_button")) == len(LESSONS)
 
 
-def test_a_value_that_is_the_default_is_not_in_the_link():
-    assert drop_default_values("invariance", {"cell": "batch.dataset-rescaling", "panel": "script"}) == {
-        "panel": "script"
-    }
+def test_a_link_is_written_as_its_page_writes_it():
+    assert canonicalize_values("invariance", {"cell": "batch.dataset-rescaling", "optimizer": "adam"}) == {
+        "optimizer": "adam", "rate": "0.01",
+    }  # fmt: skip
+    assert canonicalize_values("lessons", {"a": "b"}) == {"a": "b"}

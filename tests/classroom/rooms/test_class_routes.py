@@ -245,6 +245,7 @@ def test_only_links_of_own_pages_are_passed_on(lecturer, link, stored):
 def test_a_class_is_led_paused_and_let_go(lecturer):
     assert is_refusal(lecturer.post("pace", mode="follow"))
     assert is_refusal(lecturer.post("pace", mode="fly"))
+    assert lecturer.post("pace", link="/why").json() == {"mode": "follow", "link": "/why"}
     for mode in ("follow", "pause", "free"):
         assert lecturer.post("pace", mode=mode, link="/compare").status_code == 200
         assert lecturer.state["pace"] == {"mode": mode, "link": "/compare"}

@@ -55,7 +55,7 @@ def made_up(key, verdict, **verdicts):
     """An experiment with one part that reports these verdicts."""
     return SimpleNamespace(
         setting=lambda seed: seed,
-        parts=lambda setting: [Part(key)],
+        list_jobs=lambda setting: [Part(key)],
         report=lambda setting, results: Report("", (), verdict, {}, verdicts),
     )
 

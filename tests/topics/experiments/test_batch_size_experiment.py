@@ -15,7 +15,7 @@ from normviz.topics.experiments.batch_size import (
     SMALL_SIZES,
     BatchStatisticsNoise,
     Setting,
-    parts,
+    list_jobs,
     report,
 )
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -31,7 +31,7 @@ BEST = 2
 def made_up(batch, layer, setting=SETTING):
     """Return results whose test errors at the best rate are those of two functions of the batch size."""
     found = {}
-    wanted = [part for part in parts(setting) if isinstance(part, DenseGrid)]
+    wanted = [part for part in list_jobs(setting) if isinstance(part, DenseGrid)]
     for part in wanted:
         k = setting.rows.index(part.row)
         # Each seed has an offset of its own, which schemes share, and a little that they do not.
@@ -149,9 +149,11 @@ def test_the_table_names_the_rate_that_validation_digits_chose():
 
 
 def test_the_same_number_of_steps_or_of_examples():
-    assert {part.length for part in parts(SETTING) if isinstance(part, DenseGrid)} == {SETTING.steps}
+    assert {part.length for part in list_jobs(SETTING) if isinstance(part, DenseGrid)} == {SETTING.steps}
     equal = replace(SETTING, equal="examples", steps=256)
-    assert {part.batch * part.length for part in parts(equal) if isinstance(part, DenseGrid)} == {256 * REFERENCE_SIZE}
+    assert {part.batch * part.length for part in list_jobs(equal) if isinstance(part, DenseGrid)} == {
+        256 * REFERENCE_SIZE
+    }
 
 
 def test_groups_of_examples_have_to_fit_all_sizes():
@@ -166,11 +168,11 @@ def test_the_mean_of_few_examples_is_off_by_one_over_the_root_of_their_number():
 
 
 def test_the_noise_is_that_of_the_networks_first_weights():
-    from normviz.train.dense import load_rows
-    from normviz.train.learning import draw_initial_weights
+    from normviz.train.dense import load_digit_rows
+    from normviz.train.learning import sample_initial_weights
 
-    first = draw_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
-    x = load_rows()[0].double().numpy()
+    first = sample_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
+    x = load_digit_rows()[0].double().numpy()
     summed = x @ first
     chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, BATCH_SIZES[0]))
     off = (summed[chosen].mean(1) - summed.mean(0)) / summed.std(0)
@@ -178,5 +180,5 @@ def test_the_noise_is_that_of_the_networks_first_weights():
 
 
 def test_the_pair_comes_first():
-    sizes = [part.batch for part in parts(SETTING) if isinstance(part, DenseGrid)]
+    sizes = [part.batch for part in list_jobs(SETTING) if isinstance(part, DenseGrid)]
     assert [*dict.fromkeys(sizes[: len(SHOWN_SIZES) * len(SETTING.rows)])] == list(SHOWN_SIZES)

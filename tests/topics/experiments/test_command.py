@@ -78,7 +78,7 @@ def test_a_sweep_runs_every_combination(capsys):
 
 def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
     begun, real = [], DenseGrid.steps
-    parts = EXPERIMENTS["batch-size"].parts(EXPERIMENTS["batch-size"].setting(schemes=("layer",)))
+    parts = EXPERIMENTS["batch-size"].list_jobs(EXPERIMENTS["batch-size"].setting(schemes=("layer",)))
 
     def steps(self):
         begun.append(self)

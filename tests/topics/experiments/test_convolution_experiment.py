@@ -7,7 +7,7 @@ from repeated import assert_repeated
 from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.convolution import PADDINGS, Setting, make_grid_job, parts, report
+from normviz.topics.experiments.convolution import PADDINGS, Setting, list_jobs, make_grid_job, report
 from normviz.topics.experiments.convolution_jobs import (
     LAYER_COUNT,
     LEARNING_RATES,
@@ -83,7 +83,7 @@ def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
 
 def test_another_choice_of_schemes_leaves_the_parts_of_the_others_as_they_are():
     first, second = (
-        {compute_digest(part) for part in parts(replace(TINY, schemes=keys))}
+        {compute_digest(part) for part in list_jobs(replace(TINY, schemes=keys))}
         for keys in (("batch", "layer"), ("layer", "rms"))
     )
     assert len(first & second) == len(PADDINGS)
@@ -91,7 +91,7 @@ def test_another_choice_of_schemes_leaves_the_parts_of_the_others_as_they_are():
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     setting = replace(TINY, learned="unit", schemes=("batch",))
-    results = {part: run_to_end(part) for part in parts(setting)}
+    results = {part: run_to_end(part) for part in list_jobs(setting)}
     for padding, side in (("zeros", 8), ("none", 4)):
         result = results[make_grid_job(setting, padding, 0)]
         assert result[f"deviation-{LAYER_COUNT}"].shape == (len(LEARNING_RATES), 2, side // 2)
@@ -108,7 +108,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 
 
 def test_the_first_figure_is_there_when_one_network_has_begun():
-    part = parts(TINY)[0]
+    part = list_jobs(TINY)[0]
     for step in part.steps():
         result = step.result()
         seen = report(TINY, {part: result})

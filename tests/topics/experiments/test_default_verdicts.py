@@ -31,7 +31,7 @@ CLAIMS = {"smoothing": {"D03": "holds-if", "D04": "open"}}
 def report(key, **changes):
     experiment = get_experiment(key)
     setting = replace(experiment.setting(), **changes)
-    return experiment.report(setting, {part: run_to_end(part) for part in experiment.parts(setting)})
+    return experiment.report(setting, {part: run_to_end(part) for part in experiment.list_jobs(setting)})
 
 
 @pytest.mark.heavy

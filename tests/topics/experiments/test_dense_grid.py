@@ -14,8 +14,8 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.train import dense
-from normviz.train.dense import Dense, split_digits
-from normviz.train.learning import draw_initial_weights, shuffle_mini_batches
+from normviz.train.dense import Dense, load_digit_parts
+from normviz.train.learning import sample_initial_weights, shuffle_mini_batches
 
 CPU = torch.device("cpu")
 WIDTH = 32
@@ -37,12 +37,12 @@ def by_torch_nn(scheme, seed, rate, part):
     blocks = [nn.Sequential(nn.Linear(i, o, bias=scheme == "none"), layer(), nn.ReLU()) for i, o in pairwise(sizes)]
     model = nn.Sequential(*blocks, nn.Linear(WIDTH, 10)).double()
     for k, linear in enumerate(each for each in model.modules() if isinstance(each, nn.Linear)):
-        first = draw_initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
+        first = sample_initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
         linear.weight.data = first[0, 0].double().T.clone()
         if linear.bias is not None:
             linear.bias.data.zero_()
     optimizer = torch.optim.SGD(model.parameters(), rate)
-    digits = split_digits(CPU)
+    digits = load_digit_parts(CPU)
     x, labels = digits.train[0].double(), digits.train[1]
     losses = []
     for (chosen,) in shuffle_mini_batches([seed], len(x), part.length, part.batch):
@@ -57,7 +57,7 @@ def by_torch_nn(scheme, seed, rate, part):
 @pytest.mark.parametrize("scheme", ["none", "batch", "layer"])
 def test_a_network_of_the_stack_is_one_that_is_trained_alone(scheme):
     part = grid(scheme)
-    found, digits = run_to_end(part), split_digits(CPU)
+    found, digits = run_to_end(part), load_digit_parts(CPU)
     for k, rate in enumerate(part.rates):
         for j, seed in enumerate(part.networks):
             losses, model = by_torch_nn(scheme, seed, rate, part)
@@ -75,7 +75,7 @@ def test_a_network_of_the_stack_is_one_that_is_trained_alone(scheme):
 def test_the_network_without_normalization_has_no_gain():
     schemes = [SCHEMES["none"], SCHEMES["layer"]]
     network = Dense(schemes, (0,), (WIDTH,), 16, 1e-5, CPU)
-    x = split_digits(CPU).train[0][None, :16]
+    x = load_digit_parts(CPU).train[0][None, :16]
     before = network.compute_logits(x)
     with torch.no_grad():
         network.gains[0] *= 3
@@ -88,7 +88,7 @@ def test_weight_norm_starts_with_units_of_mean_0_and_variance_1():
     schemes = [SCHEMES["weight"], SCHEMES["none"], SCHEMES["batch"]]
     network = Dense(schemes, (0, 1), (WIDTH, WIDTH), 64, 1e-5, CPU)
     first = [gain.clone() for gain in network.gains]
-    x = split_digits(CPU).train[0][None, :64]
+    x = load_digit_parts(CPU).train[0][None, :64]
     network.initialize_from_data(x)
     norm = nn.functional.normalize(network.weights[0][0, 0], dim=0)
     a = network.gains[0][0, 0] * (x[0] @ norm) + network.biases[0][0, 0]
@@ -100,7 +100,7 @@ def test_weight_norm_starts_with_units_of_mean_0_and_variance_1():
 
 
 def test_the_digits_are_in_three_parts_without_a_common_one():
-    digits = split_digits(CPU)
+    digits = load_digit_parts(CPU)
     seen = [{tuple(row.tolist()) for row in x} for x, _ in digits]
     assert [len(x) for x, _ in digits] == [898, 449, 450]
     assert not any(one & other for one, other in combinations(seen, 2))
@@ -108,9 +108,9 @@ def test_the_digits_are_in_three_parts_without_a_common_one():
 
 def test_test_digits_change_nothing_but_the_test_errors(monkeypatch):
     real = run_to_end(grid("batch"))
-    digits = split_digits(CPU)
+    digits = load_digit_parts(CPU)
     spoiled = digits._replace(test=(digits.test[0].flip(0), digits.test[1]))
-    monkeypatch.setattr(dense, "split_digits", lambda device: spoiled)
+    monkeypatch.setattr(dense, "load_digit_parts", lambda device: spoiled)
     other = run_to_end(grid("batch"))
     assert not np.array_equal(other.pop("test"), real.pop("test"))
     assert_repeated(real, other)

@@ -9,7 +9,7 @@ from repeated import assert_repeated
 from normviz.core.errors import InvalidInput
 from normviz.describe.seeds import compare_seed_by_seed
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.dropout import EXPERIMENT, LEARNING_RATES, Setting, parts, report
+from normviz.topics.experiments.dropout import EXPERIMENT, LEARNING_RATES, Setting, list_jobs, report
 
 TINY = Setting(seeds=2, digits=32, steps=20, share=0.3)
 SETTING = Setting()
@@ -22,7 +22,7 @@ def made_up(*means, setting=SETTING, best=2):
     Only at one rate, which has the lowest validation error; at all others the test error is 0.
     """
     found = {}
-    for mean, part, shift in zip(means, parts(setting), range(len(means)), strict=True):
+    for mean, part, shift in zip(means, list_jobs(setting), range(len(means)), strict=True):
         test = np.zeros((2, len(LEARNING_RATES), setting.seeds))
         test[:, best] = mean + np.roll(NOISE, shift)[: setting.seeds]
         validation = np.ones_like(test)
@@ -72,7 +72,7 @@ def test_a_difference_of_one_scheme_among_many_has_to_be_clearer():
         (three, (0.1, 0.1, 0.1, 0.1), "wrong"), (five, (0.1, 0.1, 0.1, 0.1, 0.1, 0.06), "open"),
     ):  # fmt: skip
         results = made_up(*means, setting=setting)
-        neither, dropout, before, after = (results[part]["test"] for part in parts(setting)[:4])
+        neither, dropout, before, after = (results[part]["test"] for part in list_jobs(setting)[:4])
         dropout[:], before[:] = neither, neither
         after[:, 2] = before[:, 2] + differences
         assert report(setting, results).verdict.word == word
@@ -82,7 +82,7 @@ def test_all_networks_and_two_schemes_are_needed():
     assert report(SETTING, {}).verdict.word == "open"
     assert report(SETTING, {}).headline == "Nothing is trained yet."
     found = made_up(0.1, 0.06, 0.1, 0.06)
-    found.pop(parts(SETTING)[3])
+    found.pop(list_jobs(SETTING)[3])
     assert report(SETTING, found).verdict.word == "open"
     alone = replace(SETTING, schemes=("batch",))
     assert report(alone, made_up(0.1, 0.06, setting=alone)).verdict.word == "open"
@@ -97,7 +97,7 @@ def test_networks_without_numbers_do_not_break_it():
 
 
 def test_networks_without_dropout_are_trained_once_whatever_the_share():
-    first, second = (parts(replace(TINY, share=share)) for share in (0.3, 0.4))
+    first, second = (list_jobs(replace(TINY, share=share)) for share in (0.3, 0.4))
     assert len({compute_digest(part) for part in first}) == len(first)
     assert [compute_digest(one) == compute_digest(other) for one, other in zip(first, second, strict=True)] == [
         True,
@@ -106,7 +106,7 @@ def test_networks_without_dropout_are_trained_once_whatever_the_share():
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
-    part = parts(TINY)[3]
+    part = list_jobs(TINY)[3]
     whole, again = run_to_end(part), run_to_end(part)
     assert_repeated(whole, again)
     assert whole["test"].shape[1:] == whole["validation"].shape[1:] == (len(LEARNING_RATES), 2)
@@ -119,9 +119,9 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 
 
 def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
-    often = run_to_end(parts(TINY)[1])
+    often = run_to_end(list_jobs(TINY)[1])
     monkeypatch.setattr("normviz.topics.experiments.dropout.MEASUREMENT_COUNT", 3)
-    seldom = run_to_end(parts(TINY)[1])
+    seldom = run_to_end(list_jobs(TINY)[1])
     assert len(seldom["measured"]) < len(often["measured"])
     assert_repeated({"test": often["test"][-1]}, {"test": seldom["test"][-1]})
 

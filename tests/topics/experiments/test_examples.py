@@ -32,7 +32,7 @@ MAX_TOTAL_BYTES = 1_000_000
 
 def find_outdated(experiment):
     """Return in a sentence why the file of an experiment does not fit its default setting, "" where it does."""
-    names = {examples._shorten_job_digest(part) for part in experiment.parts(experiment.setting())}
+    names = {examples._shorten_job_digest(part) for part in experiment.list_jobs(experiment.setting())}
     _, results = examples._read_example_file(experiment.key)
     command = f'`make results KEYS="{experiment.key}"` computes it.'
     if missing := len(names - results.keys()):
@@ -60,7 +60,7 @@ def test_the_files_are_small():
 @pytest.mark.parametrize("key", SHIPPED)
 def test_a_report_of_the_shipped_results_has_a_verdict(key):
     experiment = EXPERIMENTS[key]
-    version, results = find_example(key, experiment.parts(experiment.setting()))
+    version, results = find_example(key, experiment.list_jobs(experiment.setting()))
     report = experiment.report(experiment.setting(), results)
     assert report.verdict != experiment.report(experiment.setting(), {}).verdict
     assert VERDICT_TEXTS["holds-if"] not in {each.text for each in (report.verdict, *report.verdicts.values())}
@@ -75,7 +75,7 @@ def test_a_report_of_the_shipped_results_has_a_verdict(key):
 def test_the_code_still_computes_what_is_shipped(key):
     """Of the quickest part: a change of the code without a new version of the part would leave its digest as it is."""
     experiment = EXPERIMENTS[key]
-    part = min(experiment.parts(experiment.setting()), key=lambda each: each.seconds)
+    part = min(experiment.list_jobs(experiment.setting()), key=lambda each: each.seconds)
     _, results = find_example(key, [part])
     computed = run_to_end(part)
     for name, array in results[part].items():
@@ -85,7 +85,7 @@ def test_the_code_still_computes_what_is_shipped(key):
 
 def test_what_has_changed_is_said_with_the_command(monkeypatch):
     monkeypatch.setattr(DenseGrid, "version", 99)
-    assert find_example("batch-size", batch_size.parts(batch_size.Setting())) is None
+    assert find_example("batch-size", batch_size.list_jobs(batch_size.Setting())) is None
     assert find_outdated(batch_size.EXPERIMENT) == (
         'batch-size: 21 of 22 parts have no shipped result. `make results KEYS="batch-size"` computes it.'
     )
@@ -93,19 +93,19 @@ def test_what_has_changed_is_said_with_the_command(monkeypatch):
 
 def test_another_setting_has_a_result_only_if_all_its_parts_have_one():
     setting = batch_size.Setting()
-    assert find_example("batch-size", batch_size.parts(replace(setting, schemes=("batch", "layer"))))
-    assert find_example("batch-size", batch_size.parts(replace(setting, schemes=("batch", "rms")))) is None
-    assert find_example("batch-size", batch_size.parts(replace(setting, seed=1))) is None
+    assert find_example("batch-size", batch_size.list_jobs(replace(setting, schemes=("batch", "layer"))))
+    assert find_example("batch-size", batch_size.list_jobs(replace(setting, schemes=("batch", "rms")))) is None
+    assert find_example("batch-size", batch_size.list_jobs(replace(setting, seed=1))) is None
 
 
 def test_only_what_the_report_reads_is_packed():
-    _, results = find_example("batch-size", batch_size.parts(batch_size.Setting()))
+    _, results = find_example("batch-size", batch_size.list_jobs(batch_size.Setting()))
     grids = [arrays for part, arrays in results.items() if isinstance(part, DenseGrid)]
     assert all(set(arrays) == {"validation", "test", "measured", "share", "device"} for arrays in grids)
 
 
 def test_a_report_that_would_change_is_refused(monkeypatch):
-    parts = batch_size.parts(batch_size.Setting())
+    parts = batch_size.list_jobs(batch_size.Setting())
     _, results = find_example("batch-size", parts)
     read = examples.unpack_results
     monkeypatch.setattr(examples, "unpack_results", lambda content: read(get_example_path("batch-size").read_bytes()))
@@ -121,7 +121,7 @@ def test_a_report_that_needs_double_precision_has_it():
     said = 1.0 + 1e-12
     experiment = replace(
         batch_size.EXPERIMENT,
-        parts=lambda setting: [part],
+        list_jobs=lambda setting: [part],
         report=lambda setting, results: Report(str(results[part]["mean"]), [], Verdict("holds", ""), {}),
     )
     for number in (0.5, said):
@@ -131,14 +131,14 @@ def test_a_report_that_needs_double_precision_has_it():
 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch):
-    _, results = find_example("batch-size", batch_size.parts(batch_size.Setting()))
+    _, results = find_example("batch-size", batch_size.list_jobs(batch_size.Setting()))
     monkeypatch.setattr(examples, "MAX_EXAMPLE_BYTES", 100)
     with pytest.raises(ValueError, match="at most 100 would do"):
         pack_results(batch_size.EXPERIMENT, results)
 
 
 def test_packed_results_are_read_as_they_were():
-    parts = batch_size.parts(batch_size.Setting())
+    parts = batch_size.list_jobs(batch_size.Setting())
     version, results = find_example("batch-size", parts)
     again, found = unpack_results(pack_results(batch_size.EXPERIMENT, results))
     assert again == version == normviz.__version__

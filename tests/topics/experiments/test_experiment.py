@@ -90,8 +90,8 @@ def test_an_unknown_one_is_refused():
 @pytest.mark.parametrize("key", KEYS)
 def test_its_parts_are_jobs_of_plain_data(key):
     each = EXPERIMENTS[key]
-    found = each.parts(each.setting())
-    assert found == each.parts(each.setting())  # by value, as results are found by them
+    found = each.list_jobs(each.setting())
+    assert found == each.list_jobs(each.setting())  # by value, as results are found by them
     assert len({compute_digest(part) for part in found}) == len(found)
     for part in found:
         assert pickle.loads(pickle.dumps(part)) == part
@@ -134,7 +134,7 @@ def test_the_limits_bound_the_cost(key):
     for values in extremes(each.setting):
         try:
             setting = each.setting(**values)
-            seconds = [part.seconds for part in each.parts(setting)]
+            seconds = [part.seconds for part in each.list_jobs(setting)]
         except InvalidInput:
             continue
         built += 1
@@ -156,7 +156,7 @@ def tiny(key):
         **{name: known[name].find_nearest(value, {}) for name, value in TINY.items() if name in known}
     )
     first, last = {}, {}
-    for part in each.parts(setting):
+    for part in each.list_jobs(setting):
         shares = []
         for step in part.steps():
             shares.append(step.share)

@@ -26,7 +26,7 @@ from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, 
 
 SCRIPT = "pages/experiments.py"
 SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
-ALL = batch_size.EXPERIMENT.parts(batch_size.Setting(schemes=("layer",)))
+ALL = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(schemes=("layer",)))
 PARTS = sum(isinstance(part, DenseGrid) for part in ALL)  # those that train
 SOON = 60  # seconds that a test waits at most
 
@@ -142,7 +142,7 @@ def headlines(at):
 @pytest.fixture
 def shipped(monkeypatch):
     """A result of the small setting that came with the package, as if it were the default; with another verdict."""
-    parts = batch_size.EXPERIMENT.parts(batch_size.Setting(seeds=2, steps=20, schemes=("layer",)))
+    parts = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(seeds=2, steps=20, schemes=("layer",)))
     results = {part: run_to_end(part) for part in parts}
     for arrays in results.values():
         if "test" in arrays:

@@ -12,8 +12,8 @@ from normviz.topics.experiments.fine_tuning import (
     TUNING_WAYS,
     Outcome,
     Setting,
+    list_jobs,
     make_tuning_job,
-    parts,
     report,
 )
 from normviz.topics.experiments.fine_tuning_jobs import LEARNED_PARAMETERS, LEARNING_RATES
@@ -26,7 +26,7 @@ BEST = 2
 def made_up(setting=Setting(), cost=0.3, gain=0.05, moved=1.0, still=0.0, changed=0.0):  # noqa: B008
     """Results in which training mode costs so much on the first task and gains so much on the new one."""
     results = {}
-    for part in parts(setting):
+    for part in list_jobs(setting):
         train, shift = part.mode == "train", part.task != "same"
         ways = np.ones((len(LEARNED_PARAMETERS), len(LEARNING_RATES), setting.seeds))
         after = (0.05 + cost * train * shift + NOISE[: setting.seeds]) * ways
@@ -105,7 +105,7 @@ def test_figures_grow_with_the_results(tiny):
 
 def test_the_momentum_and_what_is_shown_change_no_more_than_they_must():
     def digests(**changes):
-        return {compute_digest(each) for each in parts(replace(TINY, **changes))}
+        return {compute_digest(each) for each in list_jobs(replace(TINY, **changes))}
 
     assert digests(ways=tuple(TUNING_WAYS)) == digests()
     assert digests(momentum=0.3) & digests() == {

@@ -6,7 +6,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.gan import Setting, parts, report
+from normviz.topics.experiments.gan import Setting, list_jobs, report
 from normviz.topics.experiments.gan_jobs import (
     LEARNING_RATES,
     LEAST,
@@ -34,7 +34,7 @@ def made_up(setting, modes, share=1.0, validation=None):
     `validation`: covered modes by rate of the samples that choose, for all; the smallest rate is best where not given.
     """
     results = {}
-    for part in parts(setting):
+    for part in list_jobs(setting):
         judged = np.broadcast_to(
             shares(modes[part.row.key, part.ahead]), (20, len(LEARNING_RATES), setting.seeds, MODES)
         )
@@ -119,7 +119,7 @@ def test_of_two_comparisons_one_has_to_be_clearer():
 
 def test_with_one_step_of_the_discriminator_there_is_one_side():
     setting = replace(SETTING, ahead=1)
-    assert len(parts(setting)) == 2
+    assert len(list_jobs(setting)) == 2
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
@@ -149,9 +149,9 @@ def test_nothing_is_said_of_what_is_not_there():
 
 
 def test_a_scheme_does_not_depend_on_those_beside_it_and_a_seed_not_on_the_others():
-    beside = parts(replace(TINY, schemes=("none", "layer")))
-    assert compute_digest(parts(TINY)[0]) == compute_digest(beside[0])
-    part = parts(TINY)[1]
+    beside = list_jobs(replace(TINY, schemes=("none", "layer")))
+    assert compute_digest(list_jobs(TINY)[0]) == compute_digest(beside[0])
+    part = list_jobs(TINY)[1]
     both, again, alone = run_to_end(part), run_to_end(part), run_to_end(replace(part, networks=part.networks[:1]))
     assert_repeated(both, again)
     np.testing.assert_allclose(alone["points"], both["points"], atol=1e-3)
@@ -159,7 +159,7 @@ def test_a_scheme_does_not_depend_on_those_beside_it_and_a_seed_not_on_the_other
 
 def test_a_tiny_run_is_told():
     setting = replace(TINY, schemes=("none", "spectral", "weight", "layer"))
-    results = {part: run_to_end(part) for part in parts(setting)}
+    results = {part: run_to_end(part) for part in list_jobs(setting)}
     found = report(setting, results)
     assert [shown.key for shown in found.figures] == ["curves", "points", "rates"]
     assert found.figures[1].columns == 3

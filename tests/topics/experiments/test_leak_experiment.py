@@ -8,7 +8,7 @@ import torch
 
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.batch_leak import LEARNING_RATES, NETWORK_NAMES, TEST_NAMES, Setting, parts, report
+from normviz.topics.experiments.batch_leak import LEARNING_RATES, NETWORK_NAMES, TEST_NAMES, Setting, list_jobs, report
 from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, GroupedBatches, measure_group_errors
 
 SETTING = Setting(seeds=4)
@@ -29,7 +29,7 @@ def made_up(blank=0.1, inference=0.8, validation=0.1):
     course = np.ones((2, *shape))
     course[:, :, BEST] = validation
     return {
-        parts(SETTING)[0]: {
+        list_jobs(SETTING)[0]: {
             **found, "losses": course, "validation": course, "measured": np.array([1, 2]), "share": np.array(1.0),
             "device": np.array("CPU"),
         }
@@ -64,7 +64,7 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
 
 
 def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
-    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    pictures, labels = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     assert pictures.shape == labels.shape == (2, 2, 3, 4 * DIGIT_CLASSES)
     groups = pictures[ONE_CLASS].reshape(2, 3, DIGIT_CLASSES, 4)
     assert (groups[..., -1] == len(LABELS)).all()
@@ -73,17 +73,17 @@ def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
 
 
 def test_shuffled_groups_have_the_same_pictures_with_their_labels_in_another_order():
-    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    pictures, labels = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     pairs = [np.stack([pictures[k], labels[k]], -1) for k in (ONE_CLASS, SHUFFLED)]
     assert not np.array_equal(*pairs)
     first, second = (sorted(map(tuple, pair[1, 2].tolist())) for pair in pairs)
     assert first == second
-    other, _ = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=1)
+    other, _ = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=1)
     assert not np.array_equal(other, pictures)
 
 
 def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
-    batches = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
+    batches = GroupedBatches.sample(LABELS, 4, 3, (0, 1), stream=0)
     digits = torch.arange(60.0)[:, None] + 1
     x, labels = batches.gather(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
     assert x.shape == (3, 3 * 2, 2 * 4 * DIGIT_CLASSES, 1)
@@ -106,7 +106,7 @@ def test_blank_pictures_and_digits_are_counted_apart():
 
 
 def test_layer_norm_reads_the_same_in_all_groups_and_no_blank_picture():
-    (part,) = parts(replace(SETTING, seeds=2, steps=20))
+    (part,) = list_jobs(replace(SETTING, seeds=2, steps=20))
     found = run_to_end(part)
     np.testing.assert_allclose(found["blank"][-1], 1 - 1 / DIGIT_CLASSES, atol=1e-6)
     np.testing.assert_allclose(found["same"][-1], found["mixed"][-1], atol=0.01)

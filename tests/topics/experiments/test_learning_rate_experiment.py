@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from normviz.topics.experiments.learning_rate import LOG_RATE_SPACING, RATES_BY_OPTIMIZER, Setting, parts, report
+from normviz.topics.experiments.learning_rate import LOG_RATE_SPACING, RATES_BY_OPTIMIZER, Setting, list_jobs, report
 
 SETTING = Setting(seeds=4, schemes=("none", "batch", "layer"))
 GRID = np.array(RATES_BY_OPTIMIZER["sgd"])
@@ -17,7 +17,7 @@ def made_up(*largest, setting=SETTING, test=None):
     Test errors are as large as validation errors where `test` gives no others.
     """
     found = {}
-    for part, rates in zip(parts(setting), largest, strict=True):
+    for part, rates in zip(list_jobs(setting), largest, strict=True):
         errors = np.where(GRID[:, None] <= np.broadcast_to(rates, setting.seeds), 0.05, 0.9)[None]
         found[part] = {
             "losses": errors, "validation": errors, "test": errors if test is None else np.full_like(errors, test),
@@ -95,7 +95,7 @@ def test_a_gain_of_one_scheme_among_many_has_to_be_clearer():
 
 def test_with_and_without_are_needed_and_all_of_them():
     found = made_up(0.1, 1, 0.32)
-    found.pop(parts(SETTING)[1])
+    found.pop(list_jobs(SETTING)[1])
     assert report(SETTING, found).verdict.word == "open"
     alone = replace(SETTING, schemes=("batch", "layer"))
     assert report(alone, made_up(1, 1, setting=alone)).verdict.word == "open"
@@ -103,7 +103,7 @@ def test_with_and_without_are_needed_and_all_of_them():
 
 def test_what_is_not_begun_is_not_in_the_map():
     found = made_up(0.1, 1, 0.32)
-    found.pop(parts(SETTING)[1])
+    found.pop(list_jobs(SETTING)[1])
     (heat,) = (shown.panels for shown in report(SETTING, found).figures if shown.key == "map")
     assert np.isnan(heat.values[1]).all()
     assert np.isfinite(heat.values[[0, 2]]).all()

@@ -38,7 +38,7 @@ def peak_growth(work):
 @pytest.mark.parametrize("key", EXPERIMENTS)
 def test_the_most_networks_of_each_kind_fit_a_job(key):
     each = EXPERIMENTS[key]
-    costliest = max(each.parts(each.setting(seeds=each.setting.seeds.most)), key=lambda part: part.seconds)
+    costliest = max(each.list_jobs(each.setting(seeds=each.setting.seeds.most)), key=lambda part: part.seconds)
     assert peak_growth(lambda: list(islice(costliest.steps(), STEPS))) < SHARE * JOB_LIMITS.memory
 
 

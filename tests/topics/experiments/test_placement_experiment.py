@@ -8,7 +8,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.placement import Setting, parts, report
+from normviz.topics.experiments.placement import Setting, list_jobs, report
 from normviz.topics.experiments.placement_jobs import (
     LAYER_COUNTS,
     LEARNING_RATES,
@@ -35,7 +35,7 @@ def made_up(post=(0, 0), pre=(0, 0), factor=2.0, exponents=(0.0, -0.5), setting=
 
     `exponents`: by which the last layer's gradient grows with L for post and pre.
     """
-    depth, chain, *trainings = parts(setting)
+    depth, chain, *trainings = list_jobs(setting)
     branches = np.arange(2 * setting.pairs + 1)
     squares = {"none": factor**branches, "post": np.ones(len(branches)), "pre": 1.0 + branches, "peri": 1.0 + branches}
     powers = dict(zip(TRAINED_PLACEMENTS, (*exponents, -0.5), strict=True))
@@ -64,7 +64,7 @@ def judge(*args, **options):
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
-    results = {part: run_to_end(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in list_jobs(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
         assert_repeated(result, run_to_end(part))
@@ -82,13 +82,13 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_first_step():
     assert report(TINY, {}).verdict.word == "open"
     assert not report(TINY, {}).figures
-    begun = {part: next(iter(part.steps())).result() for part in parts(TINY)}
+    begun = {part: next(iter(part.steps())).result() for part in list_jobs(TINY)}
     assert report(TINY, begun).verdict.word == "open"
     assert len(report(TINY, begun).figures) == 3
 
 
 def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
-    training = parts(TINY)[2]
+    training = list_jobs(TINY)[2]
     found = run_to_end(training)["losses"]
     assert not np.allclose(found[-1, 0], found[-1, 1])
     same = run_to_end(replace(training, warm=1))["losses"]  # a warm-up of one step is none
@@ -178,6 +178,6 @@ def test_schemes_on_weights_and_fields_that_do_not_fit_are_refused():
 
 
 def test_gradients_before_training_do_not_depend_on_how_it_is_trained():
-    first, second = (parts(each)[:2] for each in (TINY, replace(TINY, warm=2, steps=30)))
+    first, second = (list_jobs(each)[:2] for each in (TINY, replace(TINY, warm=2, steps=30)))
     assert first == second
     assert [type(each) for each in first] == [DepthGradients, ResidualChain]

@@ -9,7 +9,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.recurrent import Setting, parts, report
+from normviz.topics.experiments.recurrent import Setting, list_jobs, report
 from normviz.topics.experiments.recurrent_jobs import (
     FIRST_GAINS,
     LEARNING_RATES,
@@ -57,7 +57,7 @@ def made_up(
 ):  # fmt: skip
     """Return results of none, batch and layer: errors on longer sequences, with one statistic, and factors."""
     scaled, gained = ([each if callable(each) else constant(each) for each in some] for some in (scaled, gained))
-    by_gain, apart, by_scale, *readings, layouts = parts(setting)
+    by_gain, apart, by_scale, *readings, layouts = list_jobs(setting)
     done = {"share": np.array(1.0), "device": np.array("CPU")}
     losses = np.full((20, len(LEARNING_RATES), 5), 0.5)
     results = {
@@ -84,7 +84,7 @@ def judge(claim, **options):
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
-    results = {part: run_to_end(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in list_jobs(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
         assert_repeated(result, run_to_end(part))
@@ -100,7 +100,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_first_step():
     assert report(TINY, {}).verdict.word == "open"
     assert not report(TINY, {}).figures
-    begun = {part: next(iter(part.steps())).result() for part in parts(TINY)}
+    begun = {part: next(iter(part.steps())).result() for part in list_jobs(TINY)}
     found = report(TINY, begun)
     assert found.verdict.word == "open"
     assert len(found.figures) == 4
@@ -205,8 +205,8 @@ def test_groups_of_examples_have_to_fit_every_step():
 
 
 def test_gradients_before_training_do_not_depend_on_how_it_is_trained():
-    first, second = (parts(each) for each in (TINY, replace(TINY, steps=30, wait=3)))
+    first, second = (list_jobs(each) for each in (TINY, replace(TINY, steps=30, wait=3)))
     assert first[:3] == second[:3]
     assert [type(each) for each in first] == [*[StateGradients] * 3, *[SequenceTraining] * 3, LayoutTraining]
-    more = parts(replace(TINY, gain=0.1))  # of the three, only the sweep over scales has one γ
+    more = list_jobs(replace(TINY, gain=0.1))  # of the three, only the sweep over scales has one γ
     assert [one == other for one, other in zip(first[:3], more[:3], strict=True)] == [True, True, False]

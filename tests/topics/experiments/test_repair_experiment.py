@@ -13,13 +13,13 @@ from normviz.topics.experiments.statistics_repair import (
     SHIFT_LEVELS,
     SHIFT_NAMES,
     TEST_BATCH_SIZES,
-    Part,
     Setting,
-    parts,
+    StatisticsRepairTraining,
+    list_jobs,
     report,
     shift_pictures,
 )
-from normviz.train.dense import split_digits
+from normviz.train.dense import load_digit_parts
 
 SETTING = Setting(seeds=4)
 OFF = np.array([0.0, 0.002, -0.001, 0.001])
@@ -31,7 +31,7 @@ BEST = 2
 def made_up(recalculated, running=lambda level: 0.02 + level / 2):
     """Return results whose errors at the best rate are those of two functions of the strength of the shift."""
     found = {}
-    for number, part in enumerate(parts(SETTING)):
+    for number, part in enumerate(list_jobs(SETTING)):
         noise = np.roll(OFF, number)
         old, new = (np.array([f(level) for level in SHIFT_LEVELS])[:, None] + noise for f in (running, recalculated))
         new = new + 0.1 * OFF
@@ -101,7 +101,7 @@ def trained():
     return {
         (shift, part.row.key): run_to_end(part)
         for shift in SHIFT_NAMES
-        for part in parts(replace(setting, shift=shift))
+        for part in list_jobs(replace(setting, shift=shift))
     }
 
 
@@ -127,7 +127,7 @@ def test_own_statistics_are_those_of_the_digits_of_a_batch():
     from normviz.train.dense import Dense
     from normviz.train.norm import NormLayer
 
-    x, _ = split_digits(torch.device("cpu")).test
+    x, _ = load_digit_parts(torch.device("cpu")).test
     network = Dense([SCHEMES["batch"]], (0,), (64,), 32, 1e-5, torch.device("cpu"))
     found = network.with_batch_size(8).compute_logits(x[None, :32], NormLayer.collect_statistics)[0, 0]
     norm = torch.nn.BatchNorm1d(64)
@@ -139,8 +139,8 @@ def test_own_statistics_are_those_of_the_digits_of_a_batch():
 
 
 def test_a_part_is_the_dense_grid_with_more_results(trained):
-    part = parts(Setting(seeds=2, steps=20))[0]
-    assert isinstance(part, Part)
+    part = list_jobs(Setting(seeds=2, steps=20))[0]
+    assert isinstance(part, StatisticsRepairTraining)
     found = trained["bright", "batch"]
     assert found["test"].shape[1:] == found["running"].shape[1:] == (len(LEARNING_RATES), 2)
     np.testing.assert_array_equal(found["running"][0], found["test"][-1])

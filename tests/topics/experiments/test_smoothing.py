@@ -17,7 +17,7 @@ from normviz.topics.experiments.smoothing import (
     Setting,
     collect_eps,
     correlate_with_depth,
-    parts,
+    list_jobs,
     report,
 )
 from normviz.topics.experiments.smoothing_jobs import L1_FACTORS, LEARNING_RATES
@@ -38,7 +38,7 @@ def scattered(means):
 def made_up(alone=(0.0, 0.0), both=(0.0, 0.0), eps=(FALLS, FALLS, FALLS)):
     """Return results in which a learned ε, and both together, change the error of the schemes so much."""
     results = {}
-    for part in parts(SETTING):
+    for part in list_jobs(SETTING):
         k = SETTING.rows.index(part.row)
         shape = (1, len(L1_FACTORS), len(LEARNING_RATES), SETTING.seeds)
         validation, test = np.ones(shape), np.zeros(shape)
@@ -131,19 +131,19 @@ def test_what_is_not_trained_yet_is_not_judged():
 
 
 def test_another_first_value_is_trained_beside_what_is_there():
-    digests = {compute_digest(part) for part in parts(TINY)}
-    others = {compute_digest(part) for part in parts(replace(TINY, eps=0.3))}
+    digests = {compute_digest(part) for part in list_jobs(TINY)}
+    others = {compute_digest(part) for part in list_jobs(replace(TINY, eps=0.3))}
     assert len(digests - others) == len(others - digests) == len(TINY.rows)
-    assert len(parts(replace(TINY, eps=0.1))) == 3 * len(TINY.rows)
+    assert len(list_jobs(replace(TINY, eps=0.1))) == 3 * len(TINY.rows)
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
-    fixed, part = parts(TINY)[-4], parts(TINY)[-1]
+    fixed, part = list_jobs(TINY)[-4], list_jobs(TINY)[-1]
     found, again = run_to_end(part), run_to_end(part)
     assert_repeated(found, again)
     assert found["eps"].shape == (3, len(L1_FACTORS), len(LEARNING_RATES), 2)
     assert (found["eps"][:, :, 1:] != part.first).all()
-    results = {each: run_to_end(each) for each in parts(TINY)[1:4]}
+    results = {each: run_to_end(each) for each in list_jobs(TINY)[1:4]}
     assert collect_eps(TINY, 0, results).shape == (3, 3, len(LEARNING_RATES), 2)
     np.testing.assert_allclose(run_to_end(fixed)["eps"], fixed.first, rtol=1e-6)
     alone = run_to_end(replace(part, networks=part.networks[1:]))

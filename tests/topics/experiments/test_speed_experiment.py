@@ -6,7 +6,7 @@ import pytest
 from normviz.core.errors import InvalidInput
 from normviz.core.machine import describe_machine
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.speed import EXAMPLES, Setting, TimeRatio, parts, report
+from normviz.topics.experiments.speed import EXAMPLES, Setting, TimeRatio, list_jobs, report
 
 SETTING = Setting(schemes=("layer-channels", "rms"), seeds=8)
 NOISE = 1 + 0.02 * np.array([1, -1] * 4)
@@ -15,7 +15,7 @@ NOISE = 1 + 0.02 * np.array([1, -1] * 4)
 def made_up(setting, ratios, operations=((1, 6), (11, 8))):
     """Return results in which RMS norm takes 1 s and layer norm so many times as long, by (way, pass) and size."""
     results = {}
-    for size, part in enumerate(parts(setting)):
+    for size, part in enumerate(list_jobs(setting)):
         times = np.ones((8, 2, 2, 2))
         for (way, which), each in ratios.items():
             times[:, way, 0, which] = np.broadcast_to(each, 3)[size] * NOISE
@@ -94,7 +94,7 @@ def test_it_says_what_is_not_fused_only_where_that_was_counted():
 
 
 def test_another_machine_measures_anew():
-    part = parts(SETTING)[0]
+    part = list_jobs(SETTING)[0]
     assert part.machine == describe_machine()
     assert compute_digest(part) != compute_digest(replace(part, machine="another"))
 
@@ -111,7 +111,7 @@ def test_nothing_is_said_of_what_is_not_there():
 
 def test_a_small_run_is_told_with_schemes_that_torch_does_not_have():
     setting = Setting(schemes=("layer-channels", "rms", "divisive"), seeds=5, channels=16)
-    results = {part: run_to_end(part) for part in parts(setting)[:1]}
+    results = {part: run_to_end(part) for part in list_jobs(setting)[:1]}
     found = report(setting, results)
     assert [len(panel.curves) for panel in found.figures[1].panels] == [2, 2, 3, 3]
     assert len(set(map(len, found.table.values()))) == 1
@@ -130,6 +130,6 @@ def test_the_sizes_grow_and_weights_are_not_of_the_choice():
 @pytest.mark.parametrize("changes", [{}, {"seed": 8}, {"seeds": 40}])
 def test_other_numbers_and_twice_the_rounds_give_the_same_verdict(changes):
     setting = Setting(device="cpu", **changes)
-    found = report(setting, {part: run_to_end(part) for part in parts(setting)}).verdict
+    found = report(setting, {part: run_to_end(part) for part in list_jobs(setting)}).verdict
     assert found.word == "holds-if"
     assert "in PyTorch’s layers, forward and backward" in found.says

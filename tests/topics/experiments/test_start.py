@@ -7,7 +7,7 @@ from repeated import assert_repeated
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.initial_gain_bias import FIRST_BIASES, FIRST_GAINS, Setting, parts, report
+from normviz.topics.experiments.initial_gain_bias import FIRST_BIASES, FIRST_GAINS, Setting, list_jobs, report
 
 TINY = Setting(seeds=2, steps=20)
 NOISE = 0.002 * np.array([1, -1, 1, -1, 0, 1, 0, -1])
@@ -18,7 +18,7 @@ BEST = 1
 def made_up(setting, error):
     """Return results in which the networks end with these errors: (γ, β) -> mean, over which the seeds scatter."""
     results = {}
-    for part in parts(setting):
+    for part in list_jobs(setting):
         test = np.zeros((len(FIRST_BIASES), len(part.rates), 8))
         for k, bias in enumerate(FIRST_BIASES):
             test[k, BEST] = error(part.gain, bias) + NOISE * (k % 2 * 2 - 1) * (1 + 0.1 * k)
@@ -66,7 +66,7 @@ def test_what_is_not_trained_yet_is_not_judged():
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
-    part = parts(TINY)[2]
+    part = list_jobs(TINY)[2]
     steps = list(part.steps())
     found, again = steps[-1].result(), run_to_end(part)
     assert_repeated(found, again)
@@ -78,13 +78,13 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
 
 def test_the_first_values_are_those_of_the_layers_and_not_of_the_classifier():
     """The first loss, against PyTorch's layers that start from γ = 0.3 and β = 2."""
-    from normviz.train.dense import Dense, split_digits
+    from normviz.train.dense import Dense, load_digit_parts
     from normviz.train.learning import shuffle_mini_batches
 
-    part = next(part for part in parts(TINY) if part.gain == 0.3)
+    part = next(part for part in list_jobs(TINY) if part.gain == 0.3)
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["layer"]], part.networks, (32, 32), 32, part.eps, cpu)
-    x, labels = split_digits(cpu).train
+    x, labels = load_digit_parts(cpu).train
     chosen = shuffle_mini_batches(part.networks, len(x), 1, 32)[0, 1]
     h = x[chosen]
     for weights in first.weights[:2]:

@@ -16,7 +16,7 @@ from normviz.topics.experiments.weight_decay import (
     Setting,
     compute_twin_gaps,
     is_length_invariant,
-    parts,
+    list_jobs,
     report,
 )
 
@@ -26,7 +26,7 @@ TINY = Setting(seeds=2, steps=20, schemes=("none", "batch"))
 def made_up(setting, **apart):
     """Return results with these gaps of every scheme's twins: (plain, matched, rounded)."""
     results = {}
-    for part in parts(setting):
+    for part in list_jobs(setting):
         gaps, effective = np.zeros((2, len(TWIN_NAMES), setting.seeds)), np.ones((2, len(TWIN_NAMES), setting.seeds))
         for twin, gap in zip((PLAIN, MATCHED, ROUNDED), apart[part.row.key], strict=True):
             gaps[-1, twin] = gap
@@ -101,13 +101,13 @@ def test_who_is_invariant_is_the_rule_of_table_1():
 
 
 def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
-    results = {part: run_to_end(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in list_jobs(TINY)}
     none, batch = map(Outcome.of, results.values())
     assert none.twin_relation == "apart"
     assert batch.twin_relation == "same"
     assert batch.gaps[MATCHED].max() < 1e-12 < 1e-6 < batch.gaps[PLAIN].min()
     assert report(TINY, results).verdict.word == "holds"
-    first = parts(TINY)[1]
+    first = list_jobs(TINY)[1]
     alone = run_to_end(replace(first, networks=first.networks[1:]))
     np.testing.assert_allclose(alone["losses"][:, 0], results[first]["losses"][:, 1], rtol=1e-9)
     np.testing.assert_allclose(alone["effective"][..., 0], results[first]["effective"][..., 1], rtol=1e-9)
@@ -115,11 +115,11 @@ def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
 
 def test_weight_decay_is_that_of_torch_optim():
     """The run with weight decay, against nn.BatchNorm1d and torch.optim.SGD with weight_decay."""
-    from normviz.train.dense import Dense, load_rows
+    from normviz.train.dense import Dense, load_digit_rows
     from normviz.train.learning import shuffle_mini_batches
 
     setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
-    (part,) = parts(setting)
+    (part,) = list_jobs(setting)
     mean = run_to_end(part)["losses"][DECAYED, 1]
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["batch"]], setting.networks, (32, 32), 64, 0.0, cpu, torch.float64)
@@ -135,7 +135,7 @@ def test_weight_decay_is_that_of_torch_optim():
     others = [*linear[2].parameters(), *(each for norm in norms for each in norm.parameters())]
     groups = [{"params": [layer.weight for layer in linear[:2]], "weight_decay": 0.1}, {"params": others}]
     optimizer = torch.optim.SGD(groups, lr=0.2)
-    x, labels = load_rows(dtype=torch.float64)
+    x, labels = load_digit_rows(dtype=torch.float64)
     theirs = []
     for chosen in shuffle_mini_batches(setting.networks, len(x), setting.steps, 64):
         loss = torch.nn.functional.cross_entropy(network(x[chosen[1]]), labels[chosen[1]])

@@ -395,7 +395,7 @@ def test_the_words_and_the_formula_follow_the_focus(key):
         assert at.query_params["focus"] == ",".join(map(str, focus))
         assert plots(at)["cube"]["focus"] == list(focus)
         assert beside(at)[0].endswith(
-            wording.BoundScheme(scheme, x.shape).describe_boxes(focus)[0].where.partition(": ")[2]
+            wording.SchemeOnShape(scheme, x.shape).describe_boxes(focus)[0].where.partition(": ")[2]
         )
         assert beside(at) == live(at)
 

@@ -43,7 +43,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
     assert words.index("**bn1.** Its parameters are frozen") < words.index("### bn1: Batch")
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
-    assert "In training, other examples change an output by 0.74 σ. Calling eval() changes it by 2 σ." in words
+    assert "In training, each output depends on the rest of its batch. Calling eval() changes outputs." in words
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "⚠ bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "⚠ bn2",
@@ -51,7 +51,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     assert dict(table.value.iloc[5]) == {
         "Layer": "norm", "Normalization": "Group", "Averages over": "H, W, C in 4 groups",
         "Input": "(N, C, H, W) = 8\u00a0×\u00a08\u00a0×\u00a012\u00a0×\u00a012", "ε": "10⁻⁵",
-        "Statistics from": "each example", "Other examples": "no effect", "train() to eval()": "same",
+        "Statistics from": "each example", "Change by other examples": "none", "Change by eval()": "none",
     }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def frozen_of(setting, share=0.1, convention="keras"):
 
 
 def torch_layer(setting, momentum=0.1):
-    kind = torch.nn.BatchNorm1d if setting.side == 1 else torch.nn.BatchNorm2d
+    kind = torch.nn.BatchNorm1d if setting.output_side == 1 else torch.nn.BatchNorm2d
     return kind(UNITS, momentum=momentum, dtype=torch.float64)
 
 
@@ -55,7 +55,7 @@ def test_running_averages_and_evaluation_are_torchs(setting, momentum):
         np.testing.assert_allclose(averages.mean[step], layer.running_mean, **CLOSE)
         np.testing.assert_allclose(averages.variance[step], layer.running_var, **CLOSE)
         y = layer(for_torch(z)).detach().movedim(1, -1).reshape(z.shape)
-        middle = setting.side // 2
+        middle = setting.output_side // 2
         np.testing.assert_allclose(seen.xhat[step], y[: running.MAX_SHOWN_DIGITS, middle, middle], atol=1e-9)
     np.testing.assert_allclose(averages.mean[-1], layer.running_mean, **CLOSE)
     np.testing.assert_allclose(averages.variance[-1], layer.running_var, **CLOSE)

@@ -99,7 +99,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     setting, unit = Setting(layer, 8), 1
     seen = running.trace_stream(setting, 0.1)
     kept = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
-    x = running.stream_summed_inputs(setting, [39])[0][:, setting.side // 2, setting.side // 2, unit]
+    x = running.stream_summed_inputs(setting, [39])[0][:, setting.output_side // 2, setting.output_side // 2, unit]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
     own = seen.mean[39, unit], seen.variance[39, unit]
@@ -120,7 +120,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             written = [format_output(value) for value in values]
             assert trace.get("text") == (written if name == mode else None)
         assert used(at) == ["This batch of 8" if mode == "training" else "Running averages"]
-        label = running.load_digit_split()[1][running.draw_batch_indices(setting)[39, 3]]
+        label = running.load_digit_split()[1][running.sample_batch_indices(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
         values = {name: format_output(expected[name][3]) for name in MODES}
         assert f"In the frame the {followed}: x̂ in training {values['training']}" in plots(at)["batch"]["alt"]
@@ -147,7 +147,7 @@ def test_the_switch_is_in_the_link_and_keeps_the_place():
 def test_the_digits_are_those_of_the_batch():
     at = open_page(batch="32", step="7", digit="5")
     setting = Setting(batch=32)
-    chosen = running.draw_batch_indices(setting)[6, : running.MAX_SHOWN_DIGITS]
+    chosen = running.sample_batch_indices(setting)[6, : running.MAX_SHOWN_DIGITS]
     pictures, classes = (values[chosen] for values in running.load_digit_split())
     images = plots(at)["batch"]["figure"]["layout"]["images"]
     assert len(images) == running.MAX_SHOWN_DIGITS

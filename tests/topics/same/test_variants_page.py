@@ -11,7 +11,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
-from normviz.describe.wording import BoundScheme, describe_field_box
+from normviz.describe.wording import SchemeOnShape, describe_field_box
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.panels.detection import UPLOAD_KEY
 from normviz.topics.same.state import OWN_FILES
@@ -45,7 +45,7 @@ def test_a_cube_for_each_variant_and_what_it_computes():
     assert tuple(cubes["focus"]) == (1, 0, 3, 2)
     for key in VARIANTS:
         scheme = SCHEMES[key]
-        assert BoundScheme(scheme, x.shape).describe_statistic_counts() in said(at)
+        assert SchemeOnShape(scheme, x.shape).describe_statistic_counts() in said(at)
         assert describe_field_box(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
         assert f"x̂ = {format_number(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
     assert len(latex(at)) == 2 * len(VARIANTS)

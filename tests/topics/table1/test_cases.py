@@ -11,7 +11,7 @@ from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.table1.cases import describe_case_twin, describe_table_row, explain_case_answer, write_hint
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.pictures import render_change
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import build_cells
 from normviz.topics.table1.twin_plot import build_loss_plot, build_output_plot, is_visible
 from normviz.train.problem import make_changed_samples
@@ -67,7 +67,7 @@ def test_a_hint_asks_and_does_not_answer(scheme, key):
 
 
 def test_the_reason_names_what_cancels_and_what_does_not():
-    results, rows = TableResults(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
+    results, rows = TableResultCache(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
     results.compute_missing(rows, SETTING)
     said = {
         (cell.scheme, cell.transformation): explain_case_answer(

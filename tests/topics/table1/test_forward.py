@@ -12,7 +12,7 @@ from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward
 from normviz.topics.table1.forward import ForwardJob, measure_forward_gaps, normalize_in_pieces
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.train.problem import MEASURED_NETWORKS
 from normviz.train.setting import Setting
 
@@ -72,7 +72,11 @@ def test_large_windows_take_little_memory_and_may_be_left(monkeypatch):
     ids=str,
 )
 def test_a_setting_repeats_the_forward_passes_that_it_affects(change, rows):
-    schemes, setting, results = [SCHEMES[key] for key in ("batch", "weight", "layer")], Setting(batch=8), TableResults()
+    schemes, setting, results = (
+        [SCHEMES[key] for key in ("batch", "weight", "layer")],
+        Setting(batch=8),
+        TableResultCache(),
+    )
     for job in results.plan_measurements(schemes, setting):
         results.store_forward(job, run_to_end(job))
     assert results.plan_measurements(schemes, setting) == []
@@ -80,7 +84,7 @@ def test_a_setting_repeats_the_forward_passes_that_it_affects(change, rows):
 
 
 def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
-    scheme, setting, results = SCHEMES["batch"], Setting(batch=8), TableResults()
+    scheme, setting, results = SCHEMES["batch"], Setting(batch=8), TableResultCache()
     job = ForwardJob.of(scheme, setting)
     steps = [step.result() for step in job.steps()]
     assert np.isnan(results.get_forward(scheme, setting).gaps).all()

@@ -13,7 +13,7 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.executors import perform_job
 from normviz.jobs.spec import run_to_end
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import build_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
@@ -34,7 +34,7 @@ RECENTRED = [
 
 @pytest.fixture(scope="module")
 def results():
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing(SCHEMES_3, SETTING)
     return results
 
@@ -67,7 +67,7 @@ def fill_until(results, steps, schemes, setting):
 
 def test_what_is_trained_is_not_missing(results):
     assert results.find_missing(SCHEMES_3, SETTING) == []
-    assert TableResults().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
+    assert TableResultCache().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
         trained = train_losses(SCHEMES_3, SETTING)[:, row]
         assert_repeated({"losses": results.get_losses(scheme, SETTING)}, {"losses": trained})
@@ -97,11 +97,11 @@ def test_a_new_row_trains_alone_and_one_computation_once(results):
     assert keys(results.find_missing(rows, SETTING)) == [(["group"], ALL)]
     conv = replace(SETTING, layer="conv")
     alike = [SCHEMES["instance"], SCHEMES["layer-spatial"]]
-    assert [len(job.rows) for job in TableResults().find_missing(alike, conv)] == [1]
+    assert [len(job.rows) for job in TableResultCache().find_missing(alike, conv)] == [1]
 
 
 def test_what_was_kept_equals_what_is_trained_anew():
-    results, moved = TableResults(), replace(SETTING, delta=5.0)
+    results, moved = TableResultCache(), replace(SETTING, delta=5.0)
     results.compute_missing(SCHEMES_3, SETTING)
     results.compute_missing(SCHEMES_3, moved)
     assert build_cells(SCHEMES_3, moved, results) == build_cells(SCHEMES_3, moved, filled(moved))
@@ -110,7 +110,7 @@ def test_what_was_kept_equals_what_is_trained_anew():
 
 
 def filled(setting):
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing(SCHEMES_3, setting)
     return results
 
@@ -123,7 +123,7 @@ def test_fewer_steps_are_the_first_of_more():
 
 
 def test_a_stopped_run_leaves_a_beginning_and_open_answers():
-    results = TableResults()
+    results = TableResultCache()
     fill_until(results, 3, SCHEMES_3, SETTING)
     assert results.get_losses(SCHEMES_3[0], SETTING).shape == (3, len(NETWORKS))
     cells = build_cells(SCHEMES_3, SETTING, results)
@@ -135,7 +135,7 @@ def test_a_stopped_run_leaves_a_beginning_and_open_answers():
 
 
 def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
-    results = TableResults()
+    results = TableResultCache()
     fill_until(results, 0, SCHEMES_3, SETTING)
     assert len(results._records) == 0
     assert results.describe_devices(SCHEMES_3, SETTING) == ""
@@ -143,7 +143,7 @@ def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
 
 def test_a_longer_run_is_not_lost_to_a_shorter_one():
     """As when another session's run of the same networks is cancelled, or starts again from its first step."""
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing(SCHEMES_3, SETTING)
     whole = results.get_losses(SCHEMES_3[0], SETTING)
     for steps in (1, 3):
@@ -154,13 +154,13 @@ def test_a_longer_run_is_not_lost_to_a_shorter_one():
 
 
 def test_nothing_trained_is_no_answer():
-    cells = build_cells(SCHEMES_3, SETTING, TableResults())
+    cells = build_cells(SCHEMES_3, SETTING, TableResultCache())
     assert {cell.unanswered for cell in cells} == {"Not trained yet."}
     assert all(cell.agrees for cell in cells)
 
 
 def test_what_is_kept_is_bounded():
-    results = TableResults(limit=len(NETWORKS))
+    results = TableResultCache(limit=len(NETWORKS))
     results.compute_missing(SCHEMES_3, SETTING)
     assert len(results._records) == len(NETWORKS)
     assert results.get_losses(SCHEMES_3[-1], SETTING).shape == (6, len(NETWORKS))
@@ -177,7 +177,7 @@ def test_what_is_kept_is_bounded():
     ids=["losses", "missing", "failure"],
 )
 def test_what_was_read_last_stays(read):
-    results = TableResults(limit=3 * len(NETWORKS))
+    results = TableResultCache(limit=3 * len(NETWORKS))
     results.compute_missing(SCHEMES_3, SETTING)
     read(results, SCHEMES_3[0])
     results.compute_missing([SCHEMES["rms"]], SETTING)
@@ -189,7 +189,7 @@ EXPLODING = replace(SETTING, rate=1e6, steps=20)
 
 
 def test_a_run_that_is_not_finite_is_explained():
-    setting, results = EXPLODING, TableResults()
+    setting, results = EXPLODING, TableResultCache()
     scheme = SCHEMES["none"]
     results.compute_missing([scheme, SCHEMES["layer"]], setting)
     losses = results.get_losses(scheme, setting)
@@ -213,7 +213,7 @@ def test_a_failure_is_that_of_its_own_scheme_and_network():
 
 
 def test_reasons_go_with_their_losses():
-    results = TableResults(limit=len(NETWORKS))
+    results = TableResultCache(limit=len(NETWORKS))
     results.compute_missing([SCHEMES["none"]], EXPLODING)
     results.compute_missing([SCHEMES["layer"]], EXPLODING)
     assert [results.get_failure(SCHEMES["none"], EXPLODING, network) for network in ALL] == [None] * len(ALL)
@@ -236,7 +236,7 @@ def diagnosed(monkeypatch):
 
 def test_a_stopped_run_is_not_explained(diagnosed):
     """Its losses are not finite already, but who has stopped it does not wait for the reason."""
-    results = TableResults()
+    results = TableResultCache()
     fill_until(results, 10, [SCHEMES["none"]], EXPLODING)
     losses = results.get_losses(SCHEMES["none"], EXPLODING)
     assert losses.shape == (10, len(NETWORKS))
@@ -246,7 +246,7 @@ def test_a_stopped_run_is_not_explained(diagnosed):
 
 
 def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole(diagnosed):
-    results = TableResults()
+    results = TableResultCache()
     fill_until(results, EXPLODING.steps + 1, [SCHEMES["none"]], EXPLODING)
     assert len(diagnosed) == 2
     assert len(results.get_losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1

@@ -21,7 +21,7 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import OPTIMIZERS, TRANSFORMATIONS
 from normviz.topics.table1.panels import SCRIPT_NOTE
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, write_cell_script
 from normviz.topics.table1.table import build_cells, compute_loss_gaps, measure_cells
 from normviz.train.problem import ORIGINAL, PROBE, find_control_networks, find_network_index
@@ -82,7 +82,7 @@ def sane(code):
 
 def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
     """Every cell's script against the engine; `rel`: of the losses, None where they may drift apart."""
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing([scheme], setting)
     losses = results.get_losses(scheme, setting)
     cells = {cell.transformation: cell for cell in build_cells([scheme], setting, results, follow)}
@@ -176,7 +176,7 @@ def test_shorter_types(key, layer, depth, dtype):
 @pytest.mark.parametrize("dtype", HALF_DTYPES)
 def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing([scheme], setting)
     names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
     gaps = compute_loss_gaps(results.get_losses(scheme, setting)).max(0)
@@ -201,7 +201,7 @@ def test_a_row_of_the_paper_as_the_app_shows_it_first(key):
 @pytest.mark.parametrize(("key", "rate", "steps"), [("none", 1e9, 20), ("weight", 1e9, 20), ("batch", 100.0, 8)])
 def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     setting = replace(SMALL["dense"], rate=rate, steps=steps)
-    scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], TableResults()
+    scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], TableResultCache()
     results.compute_missing([scheme], setting)
     cell = next(cell for cell in build_cells([scheme], setting, results) if cell.transformation == change.key)
     names, printed = run(write_cell_script(scheme, change, setting))
@@ -229,7 +229,7 @@ def test_a_fresh_interpreter_runs_it(tmp_path):
     assert len(lines) == 3 * len(cells)
     for (key, (change, setting)), printed in zip(cells.items(), ("".join(lines[:3]), "".join(lines[3:])), strict=True):
         assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", printed)
-        results = TableResults()
+        results = TableResultCache()
         results.compute_missing([get_scheme(key)], setting)
         cell = next(c for c in build_cells([get_scheme(key)], setting, results) if c.transformation == change)
         assert verdict(printed) == cell.invariant
@@ -278,7 +278,7 @@ def test_a_script_that_computes_something_else_is_caught():
     """The comparison sees a changed average, seed or first bias."""
     scheme, setting = SCHEMES["batch"], SMALL["dense"]
     code = write_cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing([scheme], setting)
     losses = results.get_losses(scheme, setting)[:, ORIGINAL]
     for before, after in (("a.mean(0", "a.mean(1"), ("[seed, 2]", "[seed, 3]"), ("0.1)", "0.1001)")):

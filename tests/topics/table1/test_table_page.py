@@ -20,7 +20,7 @@ from normviz.describe.wording import format_gap
 from normviz.topics.table1.cases import format_case_title
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.grid import ANSWER_LABELS, UNCHANGED_TEXT, build_cell_data
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, PANELS, PARAMS, PREFIX, RATE_EXPLANATION, Page, build_table_setting
 from normviz.topics.table1.table import build_cells, measure_cells
 from normviz.topics.table1.twin_plot import build_loss_plot, is_visible
@@ -138,7 +138,7 @@ def test_every_control_is_offered():
 
 def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
     setting = build_table_setting({name: getattr(Page(), name) for name in get_declarations(Setting)})
-    results = TableResults()
+    results = TableResultCache()
     schemes = [SCHEMES[key] for key in FIRST_ROWS]
     results.compute_missing(schemes, setting)
     parted = 0

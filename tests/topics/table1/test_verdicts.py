@@ -17,7 +17,7 @@ from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward, sweeps, table
 from normviz.topics.table1.half_precision import find_half_failures
-from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import measure_cells
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, ORIGINAL, find_network_index, make_problem
 from normviz.train.setting import Setting
@@ -56,7 +56,7 @@ def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
 
 
 def test_a_sweep_has_no_gap_where_nothing_is_changed():
-    settings, results = sweeps.build_delta_settings(SMALL)[: len(sweeps.DELTAS)], TableResults()
+    settings, results = sweeps.build_delta_settings(SMALL)[: len(sweeps.DELTAS)], TableResultCache()
     for setting in settings:
         for job in results.plan_measurements([SCHEMES["layer"]], setting):
             results.store_forward(job, run_to_end(job))
@@ -243,7 +243,7 @@ def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
     cell = {cell.transformation: cell for cell in measure_cells([scheme], setting)}["weight-matrix-recentering"]
     assert (cell.predicted, cell.forward, cell.trained, cell.agrees) == (False, None, None, True)
     assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.missing_reasons
-    before = TableResults()
+    before = TableResultCache()
     for job in before.plan_measurements([scheme], setting):
         before.store_forward(job, run_to_end(job))
     waits = table.build_cells([scheme], setting, before)
@@ -306,7 +306,7 @@ def test_rounding_decides_nothing(scheme, change, setting):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(dtype, monkeypatch):
-    setting, results = replace(SMALL, dtype=dtype), TableResults()
+    setting, results = replace(SMALL, dtype=dtype), TableResultCache()
     results.compute_missing([SCHEMES["batch"]], setting)
     apart = np.where([network.disturbed in ("", "probe") for network in NETWORKS], 0.5, 1e-5)
     monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(apart, (len(losses), 1)))
@@ -319,7 +319,7 @@ def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(
 
 @pytest.mark.parametrize("gap", [0.0, 1e-5])
 def test_losses_that_let_no_rounding_through_do_not_tell_what_it_does(gap, monkeypatch):
-    results = TableResults()
+    results = TableResultCache()
     results.compute_missing([SCHEMES["batch"]], SMALL)
     kinds = {"": gap, "probe": 0.5}  # and of copies that are disturbed by rounding nothing comes through
     gaps = np.array([kinds.get(network.disturbed, 0.0) for network in NETWORKS])

@@ -24,11 +24,11 @@ from normviz.topics.weights.weights import (
     backpropagate_weight_norm,
     build_operator_matrix,
     compute_lipschitz_ratios,
-    draw_digit_pairs,
     flatten_to_matrix,
     make_singular_pairs,
     measure_critic_slopes,
     run_power_iteration,
+    sample_digit_pairs,
     train_first_layer,
 )
 
@@ -190,7 +190,7 @@ def test_a_matrix_that_has_no_largest_singular_value_is_refused(m):
 def test_no_ratio_and_no_slope_is_above_the_largest_singular_value(seed, columns):
     k = random_matrix(seed, 64, columns)
     most = np.linalg.norm(k, 2) * (1 + 1e-12)
-    for pairs in (draw_digit_pairs(20, seed), make_singular_pairs(k, seed)):
+    for pairs in (sample_digit_pairs(20, seed), make_singular_pairs(k, seed)):
         assert compute_lipschitz_ratios(k, *pairs).max() <= most
         assert measure_critic_slopes(k, pairs[0], seed).max() <= most
 
@@ -214,7 +214,7 @@ def test_the_slope_is_the_gradient_of_autograd():
 
 
 def test_the_pairs_are_of_different_points():
-    x, y = draw_digit_pairs(500, 1)
+    x, y = sample_digit_pairs(500, 1)
     assert x.shape == y.shape == (500, 64)
     assert np.linalg.norm(x - y, axis=1).min() > 0.1
     with pytest.raises(InvalidInput, match="must differ"):
@@ -224,9 +224,9 @@ def test_the_pairs_are_of_different_points():
 @EVERY_LAYER
 def test_spectral_norm_bounds_a_dense_layer_and_a_convolution_only_by_square(layer):
     w = normalize(train_first_layer(layer, 200, 5), SCHEMES["spectral"]).xhat
-    ratios = compute_lipschitz_ratios(build_operator_matrix(w, layer), *draw_digit_pairs(500, 5))
+    ratios = compute_lipschitz_ratios(build_operator_matrix(w, layer), *sample_digit_pairs(500, 5))
     assert (ratios.max() > 1) == (layer.key == "conv")
-    square, _ = (cut_patches(z.reshape(-1, 8, 8), layer.side) for z in draw_digit_pairs(500, 5))
+    square, _ = (cut_patches(z.reshape(-1, 8, 8), layer.side) for z in sample_digit_pairs(500, 5))
     out = np.linalg.norm(square[1:] @ flatten_to_matrix(w) - square[:-1] @ flatten_to_matrix(w), axis=-1)
     assert np.all(out <= np.linalg.norm(square[1:] - square[:-1], axis=-1) * (1 + 1e-12))
 

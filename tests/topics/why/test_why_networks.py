@@ -110,7 +110,7 @@ def test_outside_of_the_gradient_b_grows_and_the_loss_stands_still(rate):
 
 
 def test_the_step_inside_is_the_true_slope():
-    u, t = outside.make_examples(0)
+    u, t = outside.sample_bias_examples(0)
     slope = [(((u + b) - (u + b).mean() - t) ** 2).mean() / 2 for b in (-1e-3, 1e-3)]
     assert slope[0] == pytest.approx(slope[1], rel=1e-9)
 

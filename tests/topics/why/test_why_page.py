@@ -118,7 +118,7 @@ def test_what_is_drawn_is_what_is_made(stage, link):
     x = (
         whitening.compute_digit_features(view["first"], view["second"])
         if view["points"] == "digits"
-        else whitening.draw_normal_cloud(view["correlation"], view["ratio"], view["seed"])
+        else whitening.sample_normal_cloud(view["correlation"], view["ratio"], view["seed"])
     )
     made = whitening.STAGES[stage](x, view["eps"])
     drawn = plots(at)["made"]["figure"]["data"][0]

@@ -82,7 +82,9 @@ def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tup
     "2018 (arXiv 1805.11604) found the same.",
     long=True)  # fmt: skip
 def check_covariate_shift(seed: int) -> Iterator[Trial]:
-    """Measure the accuracy and the mean shift of networks without batch norm, with it, and with noise behind it."""
+    """Yield trials that measure the accuracy and the mean shift of networks without batch norm, with it, and with noise
+    behind it.
+    """
     (plain, shift), (normed, small), (noisy, large) = (
         measure_accuracy_and_shift(normalized, noise, seed)
         for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
@@ -100,7 +102,9 @@ def check_covariate_shift(seed: int) -> Iterator[Trial]:
     says="At a batch size of 1, batch norm and layer norm are the same.",
     condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.")  # fmt: skip
 def check_single_example(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one example."""
+    """Yield trials that compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one
+    example.
+    """
     values = measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed)
     yield expect_equal("difference of batch norm's x̂ from layer norm's, convolution", values)
     yield expect_equal(
@@ -118,7 +122,9 @@ def check_single_example(seed: int) -> Iterator[Trial]:
     says="Batch norm computes the same in training and at test time.",
     condition="Training uses the mini-batch, inference running averages.")  # fmt: skip
 def check_test_time_output(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of a batch with its own mean and variance, and with the mean and variance of all data."""
+    """Yield trials that compare x̂ of a batch with its own mean and variance, and with the mean and variance of all
+    data.
+    """
 
     def gap(each: int) -> float:
         x = sample_normal((POPULATION_SIZE, 1, 1, 4), each)
@@ -135,7 +141,7 @@ def check_test_time_output(seed: int) -> Iterator[Trial]:
     says="A layer in front of batch norm needs a bias.",
     condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.")  # fmt: skip
 def check_bias_cancellation(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of batch norm with and without a bias added to each channel in front of it."""
+    """Yield trials that compare x̂ of batch norm with and without a bias added to each channel before it."""
 
     def change(key: str, each: int) -> float:
         x, bias = sample_uneven(CONV_SHAPE, each), np.arange(1.0, 1 + CONV_SHAPE[-1])
@@ -151,7 +157,7 @@ def check_bias_cancellation(seed: int) -> Iterator[Trial]:
     says="After normalization, all values lie between −1 and 1.",
     condition="The variance is 1, but single values can be larger.")  # fmt: skip
 def check_bounded_output(seed: int) -> Iterator[Trial]:
-    """Measure the largest |x̂| of normal noise, and its mean square."""
+    """Yield trials that measure the largest |x̂| of normal noise, and its mean square."""
 
     def xhat(each: int) -> np.ndarray:
         return np.asarray(normalize(sample_normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)

@@ -69,7 +69,7 @@ SCALING_LINK = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&del
     condition="The variance is below 1 where ε matters. It is var/(var + ε): 1 at ε = 0, nearly 1 where var is far "
     "above ε, and next to nothing in a channel that hardly varies. The mean is 0.")  # fmt: skip
 def check_output_moments(seed: int) -> Iterator[Trial]:
-    """Measure the mean and variance of x̂ over N, H, W, at ε = 0 and, for small channels, with ε."""
+    """Yield trials that measure the mean and variance of x̂ over N, H, W, at ε = 0 and, for small channels, with ε."""
 
     def furthest(scale: float, eps: float, smoothed: bool, each: int) -> float:
         x = scale * sample_uneven(CONV_BATCH_SHAPE, each)
@@ -98,7 +98,9 @@ def check_output_moments(seed: int) -> Iterator[Trial]:
     condition="Digits of a mini-batch are independent, so m/(m−1) is right. Behind a convolution, with m = N·H·W, "
     "positions of one picture are not independent, and a bias is left (X01).")  # fmt: skip
 def check_unbiased_variance(seed: int) -> Iterator[Trial]:
-    """Compare m/(m−1) · E[σ²] of pairs of digits behind a dense layer with the variance of all digits."""
+    """Yield trials that compare m/(m−1) · E[σ²] of pairs of digits behind a dense layer with the variance of all
+    digits.
+    """
 
     @lru_cache(maxsize=16)
     def pairs(each: int) -> effects.SampledStatistics:
@@ -134,7 +136,9 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
     "parameters do not stop it; evaluation mode does.")  # fmt: skip
 def check_folded_average(seed: int) -> Iterator[Trial]:
-    """Compare the outputs of a layer with batch norm folded into it, and without, while its weights drift."""
+    """Yield trials that compare the outputs of a layer with batch norm folded into it, and without, while its weights
+    drift.
+    """
     keras, momentum = CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
 
@@ -177,7 +181,7 @@ def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[fl
     condition="Mean and deviation double too, so the factor cancels. A negative a turns the sign of x̂; with ε a "
     "small a makes a difference.")  # fmt: skip
 def check_output_invariance(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of aW with x̂ of W at three a > 0, x̂ of −aW with its negative, and both with ε."""
+    """Yield trials that compare x̂ of aW with x̂ of W at three a > 0, x̂ of −aW with its negative, and both with ε."""
 
     def negative(each: int) -> float:
         return scaling.measure_sign_gap(
@@ -213,7 +217,7 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
     "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
     condition="The output is the same function of the layer below.")  # fmt: skip
 def check_input_gradient(seed: int) -> Iterator[Trial]:
-    """Compare the input gradient ∂L/∂u of a layer with weights aW and with W, for the same ∂L/∂x̂."""
+    """Yield trials that compare the input gradient ∂L/∂u of a layer with weights aW and with W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("∂L/∂u with aW from that with W", "du", seed)
 
 
@@ -223,7 +227,7 @@ def check_input_gradient(seed: int) -> Iterator[Trial]:
     "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
     condition="The loss is the same, but the weights are doubled.")  # fmt: skip
 def check_weight_gradient(seed: int) -> Iterator[Trial]:
-    """Compare the weight gradients a · ∂L/∂(aW) and ∂L/∂W, for the same ∂L/∂x̂."""
+    """Yield trials that compare the weight gradients a · ∂L/∂(aW) and ∂L/∂W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
 
 
@@ -231,7 +235,7 @@ def check_weight_gradient(seed: int) -> Iterator[Trial]:
     says="The backward formulas printed with batch norm's Algorithm 1 are its gradients.",
     condition="They agree with PyTorch's automatic gradients.")  # fmt: skip
 def check_algorithm_1(seed: int) -> Iterator[Trial]:
-    """Compare the gradients by the paper's printed lines and by this app with PyTorch's autograd."""
+    """Yield trials that compare the gradients by the paper's printed lines and by this app with PyTorch's autograd."""
 
     def printed(each: int) -> float:
         at = make_small_tensors(SCHEMES["batch"], CONV_BATCH_SHAPE, each)
@@ -256,7 +260,9 @@ def check_algorithm_1(seed: int) -> Iterator[Trial]:
     says="If the gradient ignores the normalization, a bias grows and the loss stays.",
     condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.")  # fmt: skip
 def check_bias_growth(seed: int) -> Iterator[Trial]:
-    """Train a bias in front of a centring for fifty steps, with the gradient through the mean and without it."""
+    """Yield trials that train a bias before a centring for fifty steps, with the gradient through the mean and without
+    it.
+    """
     outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
 
     def moved(each: int) -> float:
@@ -276,7 +282,7 @@ def check_bias_growth(seed: int) -> Iterator[Trial]:
     condition="Mean and variance are taken over the whole mini-batch. The noise is measured here. That it "
     "regularizes, as the slides conclude, is not.")  # fmt: skip
 def check_batch_dependence(seed: int) -> Iterator[Trial]:
-    """Measure how much x̂ of one digit varies with the other digits of its batch."""
+    """Yield trials that measure how much x̂ of one digit varies with the other digits of its batch."""
 
     def deviation(key: str, each: int) -> float:
         setting = Setting("dense", drift=0.0, seed=each)
@@ -297,7 +303,9 @@ def check_batch_dependence(seed: int) -> Iterator[Trial]:
     "batch norm.",
     long=True)  # fmt: skip
 def check_saturation_drift(seed: int) -> Iterator[Trial]:
-    """Compare the saturated share of the last layer's inputs with and without batch norm, seed by seed."""
+    """Yield trials that compare the saturated share of the last layer's inputs with and without batch norm, seed by
+    seed.
+    """
 
     def saturated(rate: float, normalized: bool) -> np.ndarray:
         return saturation.train_and_measure(saturation.Setting(start=1.0, rate=rate, seed=seed), normalized).saturated[
@@ -325,7 +333,9 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
     "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
     "does without SyncBatchNorm.")  # fmt: skip
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
-    """Compare the statistics of a mini-batch on three devices: merged, per device, and with averaged variances."""
+    """Yield trials that compare the statistics of a mini-batch on three devices: merged, per device, and with averaged
+    variances.
+    """
 
     def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
         return *effects.split_among_devices(Setting(seed=each), DEVICE_COUNT), compute_batch_statistics(

@@ -64,7 +64,7 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
-    """Compare the notes' ∂L/∂γ and ∂L/∂β of an example, summed over a mini-batch, with autograd's."""
+    """Yield trials that compare the notes' ∂L/∂γ and ∂L/∂β of an example, summed over a mini-batch, with autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
         at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, each)
@@ -86,7 +86,7 @@ def check_affine_gradients(seed: int) -> Iterator[Trial]:
     condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
     "layer: ∂L/∂aᵢ is the sum of ∂L/∂hⱼ · ∂hⱼ/∂aᵢ over all j.")  # fmt: skip
 def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
-    """Compare ∂L/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂L/∂aᵢ."""
+    """Yield trials that compare ∂L/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂L/∂aᵢ."""
 
     def gaps(each: int) -> dict[str, float]:
         at = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each)
@@ -109,7 +109,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
-    """Compare the notes' ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε."""
+    """Yield trials that compare the notes' ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε."""
 
     def gaps(each: int) -> dict[str, float]:
         at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each), SMOOTHING_EPS**0.5
@@ -144,7 +144,9 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
     "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
-    """Measure how the Fisher information and the effective SGD step scale with the length of the weights."""
+    """Yield trials that measure how the Fisher information and the effective SGD step scale with the length of the
+    weights.
+    """
 
     def measure(each: int) -> dict[str, float]:
         training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
@@ -172,7 +174,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
     condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
     "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].")  # fmt: skip
 def check_gain_learning(seed: int) -> Iterator[Trial]:
-    """Measure how the Fisher information of the gain scales with the weights and with the data."""
+    """Yield trials that measure how the Fisher information of the gain scales with the weights and with the data."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
         rows = [
@@ -217,7 +219,9 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
     "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
     asked=True)  # fmt: skip
 def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of digits before and after each change, by layer norm with weight norm in front and without."""
+    """Yield trials that compare x̂ of digits before and after each change, by layer norm with weight norm before it and
+    without.
+    """
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
     values = measure_layer_gap("layer-weight", vector, seed)
     yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", values)
@@ -240,7 +244,9 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     condition="ε changes the divisor only; the mean still cancels shifts.",
     asked=True)  # fmt: skip
 def check_smoothing_fade(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of digits before and after each change of Table 1 that a scheme cancels at ε = 0, at several ε."""
+    """Yield trials that compare x̂ of digits before and after each change of Table 1 that a scheme cancels at ε = 0, at
+    several ε.
+    """
 
     def measure(each: int) -> dict[str, float]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
@@ -269,7 +275,9 @@ def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
     asked=True)  # fmt: skip
 def check_adam_rate(seed: int) -> Iterator[Trial]:
-    """Train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning rates."""
+    """Yield trials that train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning
+    rates.
+    """
 
     def measure(each: int) -> dict[str, float]:
         training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)

@@ -41,7 +41,9 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
     "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
 def check_mean_index(seed: int) -> Iterator[Trial]:
-    """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
+    """Yield trials that measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's
+    mean μ(n, c).
+    """
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
@@ -66,7 +68,7 @@ def check_mean_index(seed: int) -> Iterator[Trial]:
     says="Instance norm is batch norm at a batch size of 1.",
     condition="Both then average each channel over its positions.")  # fmt: skip
 def check_batch_of_one(seed: int) -> Iterator[Trial]:
-    """Compare instance norm with batch norm, for one example and for several."""
+    """Yield trials that compare instance norm with batch norm, for one example and for several."""
     one, several = (measure_identity_gap("one-case", (n, *CONV_SHAPE[1:]), seed) for n in (1, CONV_SHAPE[0]))
     yield expect_equal("largest difference between instance norm's and batch norm's x̂ at N = 1", one)
     what = f"largest difference between instance norm's and batch norm's x̂ at N = {CONV_SHAPE[0]}"
@@ -77,7 +79,7 @@ def check_batch_of_one(seed: int) -> Iterator[Trial]:
     says="With one channel, layer norm is instance norm.",
     condition="Both then average the one channel of each example.")  # fmt: skip
 def check_one_channel(seed: int) -> Iterator[Trial]:
-    """Compare layer norm with instance norm, for one channel and for several."""
+    """Yield trials that compare layer norm with instance norm, for one channel and for several."""
     one, several = (measure_identity_gap("one-channel", (*CONV_SHAPE[:-1], c), seed) for c in (1, CONV_SHAPE[-1]))
     yield expect_equal("largest difference between layer norm's and instance norm's x̂ at C = 1", one)
     what = f"largest difference between layer norm's and instance norm's x̂ at C = {CONV_SHAPE[-1]}"
@@ -89,7 +91,7 @@ def check_one_channel(seed: int) -> Iterator[Trial]:
     condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
     "element.")  # fmt: skip
 def check_one_group(seed: int) -> Iterator[Trial]:
-    """Compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
+    """Yield trials that compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
     group, layer = (list_parameter_shapes(scheme, CONV_SHAPE)[0].torch for scheme in (SCHEMES["group"], LAYER))
     values = measure_identity_gap("one-group", CONV_SHAPE, seed)
     yield expect_equal("largest difference between layer norm's x̂ and group norm's with one group", values)
@@ -100,7 +102,7 @@ def check_one_group(seed: int) -> Iterator[Trial]:
     says="Group norm with as many groups as channels is instance norm.",
     condition="Each group is then one channel of one example.")  # fmt: skip
 def check_group_per_channel(seed: int) -> Iterator[Trial]:
-    """Compare group norm with instance norm, for a group per channel and for two groups."""
+    """Yield trials that compare group norm with instance norm, for a group per channel and for two groups."""
     what = f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups"
     yield expect_equal(what, measure_identity_gap("all-groups", CONV_SHAPE, seed))
     what = "largest difference between instance norm's x̂ and group norm's with 2 groups"
@@ -119,7 +121,9 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
     "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
-    """Compare the source's formula at G = 4 with group norm of three groups of four, and of four groups."""
+    """Yield trials that compare the source's formula at G = 4 with group norm of three groups of four, and of four
+    groups.
+    """
 
     def gap(groups: int, each: int) -> float:
         x = sample_uneven(TWELVE_CHANNEL_SHAPE, each)
@@ -146,7 +150,9 @@ def check_size_or_count(seed: int) -> Iterator[Trial]:
     condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
     "and C it learns a number for each element.")  # fmt: skip
 def check_keras_shapes(seed: int) -> Iterator[Trial]:
-    """Compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W, C."""
+    """Yield trials that compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W,
+    C.
+    """
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
         gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE_CHANNEL_SHAPE)[:2])
         yield Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE_CHANNEL_SHAPE[-1]},)")
@@ -181,7 +187,9 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
     says="It is questionable what group norm is worth, as its groups have to be chosen.",
     condition="No number decides; the groups change what cancels.")  # fmt: skip
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
-    """Measure what groups add: no invariance of Table 1, but factors per group cancel and means are less noisy."""
+    """Yield trials that measure what groups add: no invariance of Table 1, but factors per group cancel and means are
+    less noisy.
+    """
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
     choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
     scaled, of_layer = (repeat_over_seeds(seed, partial(measure_group_scaling_gap, one)) for one in (two, LAYER))

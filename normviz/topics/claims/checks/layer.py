@@ -40,7 +40,9 @@ OBSERVED_BATCH = BATCHES // 2
     says="In layer norm, all units share one mean and one deviation; each example has its own.",
     condition="Changing one unit changes all units of its example alone. On a convolution, too.")  # fmt: skip
 def check_shared_statistics(seed: int) -> Iterator[Trial]:
-    """Measure which x̂ change with one unit of one example, behind a dense layer and behind a convolution."""
+    """Yield trials that measure which x̂ change with one unit of one example, behind a dense layer and behind a
+    convolution.
+    """
     own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
         own, others = measure_shares_over_seeds("layer", shape, seed)
@@ -73,7 +75,9 @@ def measure_inference_gap(seed: int) -> float:
     condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
     "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
-    """Compare digits in a mini-batch and alone for all three variants, and the two modes of batch norm."""
+    """Yield trials that compare digits in a mini-batch and alone for all three variants, and the two modes of batch
+    norm.
+    """
     for key, axes in LAYER_NORM_VARIANTS.items():
         effects = repeat_over_seeds(seed, partial(measure_companion_effect, key))
         yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effects)
@@ -88,7 +92,7 @@ def check_same_in_inference(seed: int) -> Iterator[Trial]:
     says="After a convolution, layer norm normalizes each channel of an example by itself.",
     condition="That is instance norm; layer norm averages over channels too.")  # fmt: skip
 def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
-    """Compare the variant over each channel's H and W with the other two, and with instance norm."""
+    """Yield trials that compare the variant over each channel's H and W with the other two, and with instance norm."""
     paper, channels, instance = (
         measure_scheme_gap("layer-spatial", key, CONV_SHAPE, seed) for key in ("layer", CHANNELS.key, "instance")
     )
@@ -102,7 +106,7 @@ def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
     "channels, which batch norm never does.")  # fmt: skip
 def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
-    """Compare all three variants with batch norm at N = 1."""
+    """Yield trials that compare all three variants with batch norm at N = 1."""
     gaps = {key: measure_scheme_gap(key, "batch", (1, *CONV_SHAPE[1:]), seed) for key in LAYER_NORM_VARIANTS}
     yield expect_equal("largest difference from batch norm's x̂ at N = 1: over H, W", gaps["layer-spatial"])
     what = "largest difference from batch norm's x̂ at N = 1: over H, W, C"
@@ -116,7 +120,9 @@ def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
     "as the source's own code has it.")  # fmt: skip
 def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
-    """Compare all three variants and the source's code with batch norm, and measure the effect of other examples."""
+    """Yield trials that compare all three variants and the source's code with batch norm, and measure the effect of
+    other examples.
+    """
     for key, axes in LAYER_NORM_VARIANTS.items():
         gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
         yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
@@ -183,7 +189,9 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
     "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
-    """Compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly constant rows."""
+    """Yield trials that compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly
+    constant rows.
+    """
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
     ours = measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed)
     largest = "largest difference between x̂ of the source's code and of PyTorch's layer"
@@ -203,7 +211,7 @@ def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
     "over H and W too, which the default does not.")  # fmt: skip
 def check_keras_axes(seed: int) -> Iterator[Trial]:
-    """Count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
+    """Yield trials that count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
     shape = (3, 5, 7, 11)
     n, h, w, c = shape
     on = f", on N, H, W, C = {str(shape)[1:-1]}"

@@ -72,7 +72,7 @@ def measure_remaining_bias(layer: str, seed: int) -> float:
     condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
     "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.")  # fmt: skip
 def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
-    """Compare the expected variance of two digits times m/(m−1) with the variance of all digits."""
+    """Yield trials that compare the expected variance of two digits times m/(m−1) with the variance of all digits."""
     conv, dense = (
         repeat_over_seeds(seed, lambda each: measure_remaining_bias("conv", each)),
         repeat_over_seeds(seed, lambda each: measure_remaining_bias("dense", each)),
@@ -106,7 +106,7 @@ def measure_largest_stretch(key: str, seed: int) -> float:
     "pixels, and a pixel is in up to kh·kw of them: the layer can stretch by up to √(kh·kw). On a dense layer, and "
     "for each square, the bound holds.")  # fmt: skip
 def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
-    """Measure how far spectral norm lets a convolution and a dense layer stretch pairs of inputs."""
+    """Yield trials that measure how far spectral norm lets a convolution and a dense layer stretch pairs of inputs."""
     conv = repeat_over_seeds(seed, lambda each: measure_largest_stretch("conv", each))
     dense = repeat_over_seeds(seed, lambda each: abs(measure_largest_stretch("dense", each) - 1))
     squares = FIRST_LAYERS["conv"].overlap
@@ -151,7 +151,9 @@ def measure_recentring_gap(
     "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
     "not shifted.")  # fmt: skip
 def check_one_input_channel(seed: int) -> Iterator[Trial]:
-    """Compare the outputs of a convolution for digits and for digits plus τ, with one input channel and with three."""
+    """Yield trials that compare the outputs of a convolution for digits and for digits plus τ, with one input channel
+    and with three.
+    """
     key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
     summed = (PICTURES, DIGIT_SIDE - 2, DIGIT_SIDE - 2, FILTERS)
     one, three = (
@@ -173,7 +175,7 @@ def check_one_input_channel(seed: int) -> Iterator[Trial]:
     says=f"The paper on weight normalization is arXiv {TUTORIAL_ARXIV_ID}.",
     condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.")  # fmt: skip
 def check_arxiv_number(seed: int) -> Iterator[Trial]:
-    """Compare the tutorial's number on arXiv with this app's."""
+    """Yield trials that compare the tutorial's number on arXiv with this app's."""
     yield Trial(
         f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
         WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
@@ -185,7 +187,9 @@ def check_arxiv_number(seed: int) -> Iterator[Trial]:
     condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
     "border, and no one mean takes that off. The table that this opens has no padding.")  # fmt: skip
 def check_padding(seed: int) -> Iterator[Trial]:
-    """Compare x̂ of digits and of digits plus τ, by batch norm behind a convolution, by the padding of the pictures."""
+    """Yield trials that compare x̂ of digits and of digits plus τ, by batch norm behind a convolution, by the padding
+    of the pictures.
+    """
     yield expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed))
     values = measure_recentring_gap("batch", seed, padding_mode="reflect")
     yield expect_equal("largest relative difference of x̂: the picture mirrored at its border", values)
@@ -199,7 +203,7 @@ def check_padding(seed: int) -> Iterator[Trial]:
     "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
     "that cancel need no other learning rate.")  # fmt: skip
 def check_equal_training(seed: int) -> Iterator[Trial]:
-    """Train twins for the invariant cells of Table 1, at equal learning rates and at matched ones."""
+    """Yield trials that train twins for the invariant cells of Table 1, at equal learning rates and at matched ones."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
     weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
     others = [cell.training_gap for cell in cells if cell not in weights]
@@ -223,7 +227,7 @@ def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
     says="After batch norm, the activations are white: the channels are not correlated.",
     condition="It leaves correlations between channels as they are. Decorrelated batch norm removes them.")  # fmt: skip
 def check_whiteness(seed: int) -> Iterator[Trial]:
-    """Measure the correlations between channels behind batch norm and behind decorrelated batch norm."""
+    """Yield trials that measure the correlations of channels behind batch norm and behind decorrelated batch norm."""
     whitening = measure_channel_correlation(get_scheme("whitening", groups=1), seed)
     values = measure_channel_correlation(SCHEMES["batch"], seed)
     yield expect_equal("largest correlation of two channels behind batch norm", values)
@@ -235,7 +239,7 @@ def check_whiteness(seed: int) -> Iterator[Trial]:
     condition="PyTorch's 0.1 is Keras's 0.9. PyTorch weights the new batch, Keras the old average. PyTorch also "
     "averages the variance times m/(m−1), and Keras 3 without.")  # fmt: skip
 def check_momentum_convention(seed: int) -> Iterator[Trial]:
-    """Compare the running averages of PyTorch and Keras on one stream of mini-batches."""
+    """Yield trials that compare the running averages of PyTorch and Keras on one stream of mini-batches."""
     setting = stream.Setting(seed=seed)
     seen, m = stream.trace_stream(setting), setting.count
     ours, same_number, other = (
@@ -274,7 +278,9 @@ def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> 
     condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
     "two. Three examples keep more; layer norm of two units does just the same.")  # fmt: skip
 def check_two_examples(seed: int) -> Iterator[Trial]:
-    """Measure the distance of x̂ from ±1 for two examples, three examples, and two units with layer norm."""
+    """Yield trials that measure the distance of x̂ from ±1 for two examples, three examples, and two units with layer
+    norm.
+    """
     values = measure_distance_from_signs("batch", (2, 1, 1, 8), seed)
     yield expect_equal("largest distance of x̂ from ±1, two examples", values)
     values = measure_distance_from_signs("layer", (8, 1, 1, 2), seed)

@@ -47,7 +47,10 @@ def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps:
 
 
 def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
-    """Test an entry by the rule of invariance, and by outputs and training of a layer on digits at δ = 3 and ε = 0."""
+    """Yield trials that test an entry by the rule of invariance, and by outputs and training of a layer on digits.
+
+    δ is 3 and ε is 0.
+    """
     cell, row = train_table_cells(layer, seed)[scheme, change], TRANSFORMATIONS[change]
     reason = cell.reason.removeprefix(f"{capitalize_first(row.name)}: ").rstrip(".")
     rule = f"the rule says {'' if cell.predicted else 'not '}invariant: {reason[:1].lower()}{reason[1:]}"
@@ -68,7 +71,9 @@ def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -
 
 
 def check_conv_recentring(seed: int) -> Iterator[Trial]:
-    """Test the one entry that a convolution changes, and the layer norm variant that agrees with the paper."""
+    """Yield trials that test the one entry that a convolution changes, and the layer norm variant that agrees with the
+    paper.
+    """
     yield from check_cell("conv", *CONV_EXCEPTION, claimed=True, seed=seed)
     other = measure_gap_over_seeds("conv", "layer-channels", CONV_EXCEPTION[1], seed)
     what = "largest relative difference of the outputs of layer norm over the channels alone"

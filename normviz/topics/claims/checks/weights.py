@@ -48,7 +48,7 @@ def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPa
     condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
     "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.")  # fmt: skip
 def check_length_growth(seed: int) -> Iterator[Trial]:
-    """Measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
+    """Yield trials that measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
     growth = repeat_over_seeds(seed, lambda each: np.diff(train_parametrization("weight", each).lengths).min())
     law = repeat_over_seeds(
         seed, lambda each: measure_growth_gap(train_parametrization("weight", each), SGD_SETTING.rate)
@@ -72,7 +72,7 @@ def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
     condition="The length g is learned too. Without it, w keeps its first length "
     "(Salimans & Kingma 2016, eq. 3).")  # fmt: skip
 def check_direction_only(seed: int) -> Iterator[Trial]:
-    """Measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
+    """Yield trials that measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
     changes = repeat_over_seeds(seed, lambda each: abs(abs(train_parametrization("weight", each).g[-1]) - 1))
     yield expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE)
     yield expect_at_most("loss at the end, g and v updated", _compute_last_losses("weight", seed), 0.1, fact=True)
@@ -97,7 +97,9 @@ def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
     condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
     "is another question.")  # fmt: skip
 def check_weight_or_layer(seed: int) -> Iterator[Trial]:
-    """Compare which changes of Table 1 layer norm and weight norm cancel, behind a dense layer on digits."""
+    """Yield trials that compare which changes of Table 1 layer norm and weight norm cancel, behind a dense layer on
+    digits.
+    """
     pairs = [
         (find_cancelled_changes("layer", each), find_cancelled_changes("weight", each)) for each in list_seeds(seed)
     ]
@@ -129,7 +131,7 @@ def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     """Return ‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
-    kinds = weights.draw_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
+    kinds = weights.sample_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
@@ -138,7 +140,9 @@ def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
     "value of the whole map from picture to picture, which is not that of the matrix of its filters.")  # fmt: skip
 def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
-    """Measure the largest stretch of pairs of inputs by a trained layer, with the division and without."""
+    """Yield trials that measure the largest stretch of pairs of inputs by a trained layer, with the division and
+    without.
+    """
     pairs = [
         [measure_pair_stretches(m, each).max() for m in train_layer_matrices("dense", each)]
         for each in list_seeds(seed)
@@ -157,11 +161,13 @@ def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
     "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.")  # fmt: skip
 def check_lower_bound(seed: int) -> Iterator[Trial]:
-    """Measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic behind it."""
+    """Yield trials that measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic
+    behind it.
+    """
 
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
-        digits, _ = weights.draw_digit_pairs(weights.PAIR_COUNT, each)
+        digits, _ = weights.sample_digit_pairs(weights.PAIR_COUNT, each)
         return weights.measure_critic_slopes(train_layer_matrices("square", each)[1], digits, each)
 
     def left(each: int) -> float:
@@ -199,7 +205,7 @@ def _measure_null_space_stretch(m: np.ndarray) -> float:
     condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no "
     "re-centring.")  # fmt: skip
 def check_rms_norm(seed: int) -> Iterator[Trial]:
-    """Compare RMS norm with its formula and with layer norm, and measure its invariances of Table 1."""
+    """Yield trials that compare RMS norm with its formula and layer norm, and measure its invariances of Table 1."""
     rms, formula = SCHEMES["rms"], make_custom_scheme(None, Field.parse("own, own, own, full"))
     by_formula = repeat_over_seeds(
         seed, lambda each: compare_schemes(rms, formula, CONV_SHAPE, seed=each).worst.residual
@@ -231,7 +237,9 @@ def normalize_like_tutorial(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
     condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
     "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.")  # fmt: skip
 def check_eps_outside_root(seed: int) -> Iterator[Trial]:
-    """Compare the tutorial's class with the general form, whose ε is inside the root, at inputs of two sizes."""
+    """Yield trials that compare the tutorial's class with the general form, whose ε is inside the root, at inputs of
+    two sizes.
+    """
 
     def gap(each: int, size: float) -> float:
         x = size * sample_normal((16, 1, 1, 32), each)
@@ -257,7 +265,7 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is "
     "not known.")  # fmt: skip
 def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
-    """Compare Keras's layer for RMS norm, and its former option, with the general form."""
+    """Yield trials that compare Keras's layer for RMS norm, and its former option, with the general form."""
 
     def gap(each: int, mean: float) -> float:
         noise = sample_normal(DENSE_SHAPE, each)
@@ -285,7 +293,9 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
     says="Batch and layer norm are special cases of divisive normalization.",
     condition="Each averages over another range of the same formula.")  # fmt: skip
 def check_general_form(seed: int) -> Iterator[Trial]:
-    """Compare batch and layer norm with the general form over their ranges, and with windows that reach across."""
+    """Yield trials that compare batch and layer norm with the general form over their ranges, and with windows that
+    reach across.
+    """
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))
@@ -307,7 +317,9 @@ def check_general_form(seed: int) -> Iterator[Trial]:
     says="A larger ε makes divisive normalization linear instead of saturated.",
     condition="ε then outweighs the variance, so contrast is kept.")  # fmt: skip
 def check_divisive_saturation(seed: int) -> Iterator[Trial]:
-    """Measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is linear."""
+    """Yield trials that measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is
+    linear.
+    """
     steps = 10.0 ** np.arange(-4, 5)
 
     @lru_cache(maxsize=16)

@@ -88,7 +88,7 @@ def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
-    """Return True if another weight scheme than the row's own stands in front."""
+    """Return True if the weights are normalized by a scheme other than the row's own."""
     return row.weight != SCHEMES[row.key].weight
 
 

@@ -89,7 +89,7 @@ def _show_lines(scheme: Scheme) -> None:
 
 
 def _show_rows(lines: Sequence[Formula]) -> None:
-    """Show formulas, related ones beside each other."""
+    """Show formulas in rows, with related formulas side by side."""
     for names in _ROWS:
         with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
             for line in lines:

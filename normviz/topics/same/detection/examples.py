@@ -33,7 +33,7 @@ class DetectorExample:
     along: tuple[str, ...] = ()
 
     def make_arrays(self) -> dict[str, np.ndarray]:
-        """Draw x and compute y in float32; channels and examples differ in mean and spread."""
+        """Return x and y = norm(x) by name, float32, in the example's layout; x has uneven channels and examples."""
         rng = np.random.default_rng(SEED)
         n, _, _, c = self.shape
         x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)

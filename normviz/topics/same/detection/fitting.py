@@ -154,21 +154,21 @@ def _fit_levels(
 ) -> Iterator[CandidateFit]:
     """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
     estimated = [_fit_level(y, own, schemes, layout, EPS_ALONE, ())] if own else []
-    yield _widen_eps(_fit_level(y, trials, schemes, layout, NOTHING, ()), estimated)
+    yield _add_estimated_eps(_fit_level(y, trials, schemes, layout, NOTHING, ()), estimated)
     yield from estimated
     for level, along in _list_levels(schemes)[2:]:
         yield _fit_level(y, trials, schemes, layout, level, along)
 
 
-def _widen_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
-    """Return a fit with the estimated ε among those that fit, unless one of them is near it."""
-    near = [
+def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
+    """Return the fit with the estimated ε added, except those close to an ε that it already has."""
+    added = [
         eps
         for each in estimated
         for eps in each.eps
         if each.fits and each.is_decided and not any(abs(eps - other) < EPS_STEP * eps for other in fit.eps)
     ]
-    return replace(fit, eps=tuple(sorted({*fit.eps, *near}, reverse=True))) if fit.fits and fit.is_decided else fit
+    return replace(fit, eps=tuple(sorted({*fit.eps, *added}, reverse=True))) if fit.fits and fit.is_decided else fit
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:

@@ -75,7 +75,7 @@ def _draw_upload() -> None:
 
 
 def _take_upload() -> None:
-    """Read the uploaded files into the session; bad files leave the arrays there unchanged."""
+    """Store the arrays of the uploaded files in the session; invalid files leave the stored arrays unchanged."""
     state, files = st.session_state, st.session_state[UPLOAD_KEY]
     state[UPLOAD_ERROR_KEY] = None
     if not files:

@@ -44,7 +44,7 @@ def _show_variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int,
     lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
-    bound = wording.BoundScheme(scheme, shape)
+    bound = wording.SchemeOnShape(scheme, shape)
     box, counts = bound.describe_boxes(focus)[0], wording.capitalize_first(bound.describe_statistic_counts())
     st.markdown(
         f"{counts}.  \nField of the chosen element: {box.where}.  \nIts **x̂ = {format_number(result.xhat[focus])}**."

@@ -21,10 +21,10 @@ from normviz.topics.why.whitening import (
     compute_covariance,
     compute_digit_features,
     count_statistics,
-    draw_mini_batches,
-    draw_normal_cloud,
     find_principal_directions,
     make_covariance_ellipse,
+    sample_mini_batches,
+    sample_normal_cloud,
 )
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
@@ -54,7 +54,7 @@ def show(view: View, theme: str) -> None:
         x = compute_digit_features(view["first"], view["second"])
         axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
     else:
-        x, axes = draw_normal_cloud(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
+        x, axes = sample_normal_cloud(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
     _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
@@ -222,7 +222,7 @@ def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: 
     """Show how the statistics of mini-batches differ from those of all points."""
     st.markdown("## Second simplification: a mini-batch at a time")
     size, whole = view["size"], compute_covariance(x)
-    batches = draw_mini_batches(x, size, view["seed"])
+    batches = sample_mini_batches(x, size, view["seed"])
     covs = compute_covariance(batches)
     spread = covs[:, 0, 0].std() / whole[0, 0]
     st.markdown(
