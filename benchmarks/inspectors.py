@@ -8,6 +8,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from time import process_time
 from typing import Any
@@ -39,7 +40,7 @@ def find_by_probing(model: torch.nn.Module, batch: Any) -> dict[str, str | None]
 
 def find_by_name(model: torch.nn.Module, batch: Any) -> dict[str, set[str | None]]:
     """Return the keys that the name of each operation stands for which TorchLens records, by the names of layers."""
-    import torchlens
+    torchlens = import_module("torchlens")  # not declared: a peer that is compared where it is installed
 
     operations = [each for each in torchlens.trace(model, batch).layers if each.func_name in OPERATIONS]
     names = [str(each.module or f"F.{each.func_name}").partition(":")[0] for each in operations]

@@ -22,7 +22,6 @@ from normviz.jobs.run import create_queue, run_missing
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
-from normviz.topics.experiments.reports import VERDICT_TEXTS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +72,7 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Resul
         "result": {name: [_convert_to_json(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,
         "verdict": report.verdict.word,
+        "text": report.verdict.text,
         "says": report.verdict.says,
         "condition": report.verdict.condition,
     }
@@ -90,7 +90,7 @@ def format_experiment_list() -> str:
 
 def format_experiment_record(result: dict[str, Any]) -> str:
     """Format the record of an experiment as lines of text."""
-    lines = [result["headline"], f"{VERDICT_TEXTS[result['verdict']]}: {result['says']}", result["condition"]]
+    lines = [result["headline"], f"{result['text']}: {result['says']}", result["condition"]]
     return "\n".join(line for line in lines if line)
 
 

@@ -37,6 +37,10 @@ class Comparisons:
         signs = find_clear_signs([*differences.values()])
         return cls(differences, {name: sides[sign] for name, sign in zip(differences, signs, strict=True)})
 
+    def get_sign(self, name: str) -> int:
+        """Return the sign of a difference, 1 or −1; 0 if it is not clear."""
+        return {"less": -1, "unclear": 0, "more": 1}[self.sides[name]]
+
     def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:
         """Format a difference, times `scale`, in words: "0.3 ± 0.1 less", or that it is not clear."""
         each, side = self.differences[name], self.sides[name]

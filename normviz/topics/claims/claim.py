@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.trials import Trial
-from normviz.topics.experiments.reports import VERDICT_TEXTS, Verdict, VerdictKey, combine_verdicts
+from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verdicts
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Evidence:
         said = [f"{measured}."] if measured else []
         for each in self.verdicts:
             said += [
-                f"{VERDICT_TEXTS[each.word]}: {each.says}",
+                f"{each.text}: {each.says}",
                 *([f"Conditions: {each.condition}"] if each.condition else []),
             ]
         return " ".join(said)

@@ -11,7 +11,7 @@ from normviz.topics.claims.state import TABLE_KEY
 from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments.catalogue import get_experiment
-from normviz.topics.experiments.reports import VERDICT_SIGNS, VERDICT_TEXTS, Verdict
+from normviz.topics.experiments.reports import VERDICT_SIGNS, Verdict
 
 CLAIM_OUTCOMES = {True: "✔ as claimed", False: "✘ not as claimed"}
 FACT_OUTCOMES = {True: "✔ a fact", False: "✘ not a fact"}
@@ -87,7 +87,7 @@ def _format_outcome(trial: Trial, evidence: Evidence) -> str:
 
 def format_experiment_verdict(verdict: Verdict) -> str:
     """Format the verdict of an experiment with its conditions, as Markdown."""
-    said = f"**{VERDICT_SIGNS[verdict.word]} {VERDICT_TEXTS[verdict.word]}.** {escape_markdown(verdict.says)}"
+    said = f"**{VERDICT_SIGNS[verdict.word]} {escape_markdown(verdict.text)}.** {escape_markdown(verdict.says)}"
     return f"{said}  \n{escape_markdown(verdict.condition)}" if verdict.condition else said
 
 

@@ -18,7 +18,15 @@ from normviz.topics.experiments.experiment import Experiment, describe_hidden_la
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.experiment_jobs import NetworksJob
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, start_table
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    describe_extent,
+    make_band_curve,
+    start_table,
+)
 from normviz.topics.experiments.training_history import TrainingHistory, to_percent
 from normviz.train.cost import estimate_dense_seconds
 
@@ -241,7 +249,8 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
     )
-    return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
+    extent = describe_extent({"the leak": leaks, "the harm in inference": min(spoils)})
+    return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition, extent=extent)
 
 
 def _format_error_difference(difference: MeanDifference, sign: int) -> str:

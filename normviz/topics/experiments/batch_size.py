@@ -11,7 +11,7 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import capitalize_first, join_words
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import ArrayJob, Arrays, Results
@@ -23,7 +23,6 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.experiment_texts import EXPERIMENT_TEXTS
 from normviz.topics.experiments.grid_outcome import (
     GridOutcome,
     describe_undertraining,
@@ -34,6 +33,7 @@ from normviz.topics.experiments.reports import (
     FigureSpec,
     Report,
     Verdict,
+    describe_extent,
     judge_signs,
     make_band_curve,
     start_table,
@@ -213,14 +213,17 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    budget, other = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits")
+    budget, other, side = (
+        (f"for {setting.steps} steps", "smaller batches see fewer digits", "left")
         if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps")
+        else ("on the same number of digits", "larger batches take fewer steps", "right")
     )
-    caption = f"All train {budget}, so {other}."
+    caption = (
+        f"**Compare curves at the same N**: all train {budget}, so {other}, which alone can raise every curve on the "
+        f"{side}."
+    )
     if pair and any(signs.values()):
-        caption = f"**≠**: {join_words([setting.names[k] for k in pair], 'and')} clearly differ. {caption}"
+        caption += f" **≠**: {join_words([setting.names[k] for k in pair], 'and')} clearly differ."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -253,11 +256,6 @@ def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
 def _format_test_errors(outcomes: Sequence[GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
     return ", ".join(f"{each.name} {each.final_error_text}" for each in outcomes)
-
-
-def _format_test_error(outcome: GridOutcome) -> str:
-    """Return the mean test error at the end to two digits: "1.9%"."""
-    return f"{typeset(100 * float(np.mean(outcome.final_errors)), 2)}%"
 
 
 def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
@@ -340,23 +338,6 @@ def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: t
     return f"{capitalize_first(name)} and {other}: no clear difference at any size."
 
 
-def _explain_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
-    """Return the test errors at the smallest and the largest size with a clear difference, and the reason."""
-    signs = _find_size_signs(ended_outcomes, pair)
-    clear = [size for size in signs if signs[size]]
-    ends = [*dict.fromkeys(clear[:1] + clear[-1:])]
-    name, other = (setting.names[k] for k in pair)
-    levels = [" and ".join(_format_test_error(ended_outcomes[size][k]) for k in pair) for size in ends]
-    where = ", ".join(f"{both} at {size}" for size, both in zip(ends, levels, strict=True))
-    levels_found = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
-    rest = "" if clear else "No clear difference at any size. "
-    if clear and len(clear) < len(signs):
-        unclear = {size: each for size, each in _compare_at_sizes(ended_outcomes, pair).items() if not signs[size]}
-        size = min(unclear, key=lambda size: unclear[size].p_value)
-        rest = f"Elsewhere the difference may be chance (at {size}: {unclear[size].text(100)} points). "
-    return f"{levels_found}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
-
-
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the comparison at all sizes, before it is complete the errors at the smallest one."""
     if not ended_outcomes:
@@ -401,7 +382,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
         "training digits; running averages would add noise of their own."
     )
-    return Verdict(judge_signs(signs), says, condition, _explain_sizes(setting, ended_outcomes, pair))
+    extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="small batches of ")
+    return Verdict(judge_signs(signs), says, condition, extent=extent)
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,

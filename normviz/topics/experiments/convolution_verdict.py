@@ -9,7 +9,7 @@ from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, compute_border_distances
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Verdict, VerdictKey, format_percent
+from normviz.topics.experiments.reports import Verdict, VerdictKey, describe_extent, format_percent
 
 MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean test error is less than this."""
@@ -91,10 +91,23 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
     reason = _judge_border_explanation(found)
     says = " ".join([_describe_order(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
-    whole = Verdict(
-        _judge_scheme_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason]
+    lead = found.get_sign("padded")
+    extent = describe_extent(
+        {
+            "layer norm’s speedup": -found.get_sign("plain"),
+            "batch norm’s lead": lead,
+            "the border as the reason": {"supported": 1, "undecided": 0, "contradicted": -1}[reason],
+        }
     )
-    return whole, Verdict(_judge_batch_norm_lead(found), _describe_order(found, padded), condition)
+    whole = Verdict(
+        _judge_scheme_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason], extent
+    )
+    return whole, Verdict(
+        _judge_batch_norm_lead(found),
+        _describe_order(found, padded),
+        condition,
+        extent=describe_extent({"the training loss": lead, "the test error": found.get_sign("error")}),
+    )
 
 
 def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:

@@ -1,7 +1,7 @@
 """Batch norm and dropout: with and without each, where networks learn wrong labels by heart."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
@@ -34,8 +34,8 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
-    combine_verdicts,
     describe_progress,
+    join_verdicts,
     start_table,
 )
 from normviz.topics.experiments.training_history import TrainingHistory
@@ -211,13 +211,20 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended_outcomes.values()
     )
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended_outcomes.values())
-    return Verdict(
-        combine_verdicts(_judge_scheme(signs[k, False] < 0, signs[k, True] < 0) for k in others),
-        f"Test error: {levels}. Changes in points: {'; '.join(said)}."
+    judged = {
+        setting.names[k]: Verdict(
+            _judge_scheme(signs[k, False] < 0, signs[k, True] < 0), "", extent="in part: dropout still helps"
+        )
+        for k in others
+    }
+    return replace(
+        join_verdicts(judged),
+        says=f"Test error: {levels}. Changes in points: {'; '.join(said)}."
         f"{describe_undertraining([*ended_outcomes.values()])}",
-        f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
-        f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(LAYER_WIDTHS)} × "
-        f"{LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",
+        condition=f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so "
+        f"that learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of "
+        f"{len(LAYER_WIDTHS)} × {LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for "
+        f"each: {rates}.",
     )
 
 

@@ -34,7 +34,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
         claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
         "section 6.6 and figure 6).",
-        why="Batch norm’s mean over few examples is noisy.",
+        why="Batch norm’s statistics over few examples are noisy.",
     ),
     ExperimentText(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
@@ -119,8 +119,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="Post norm has large gradients near the output, so “the learning rate warm-up stage is essential” (Xiong "
         "et al. 2020, arXiv 2002.04745, section 3.2). The scale “grows linearly along with the depth” with pre norm "
         "(Lemma 2), and doubles with each branch without norm (De & Smith 2020, section 2).",
-        why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last "
-        "norm divides the gradient by it. Post norm resets the scale behind each sum.",
+        why="With layer norm, each branch of pre norm adds to the sum, and the last norm divides the gradient by that "
+        "sum. Post norm resets the scale.",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",

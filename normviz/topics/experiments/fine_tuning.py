@@ -23,7 +23,15 @@ from normviz.topics.experiments.fine_tuning_jobs import (
     MOMENTA,
     TuningJob,
 )
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, tabulate
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    describe_extent,
+    make_band_curve,
+    tabulate,
+)
 
 MODE_NAMES = {"train": "training mode", "infer": "evaluation mode"}
 """The mode of batch norm while a network is tuned."""
@@ -241,7 +249,8 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
-    return headline, Verdict(word if agrees else "wrong", says, condition)
+    extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
+    return headline, Verdict(word if agrees else "wrong", says, condition, extent=extent)
 
 
 def _describe_learning(

@@ -41,7 +41,15 @@ from normviz.topics.experiments.gan_jobs import (
     count_covered_modes,
 )
 from normviz.topics.experiments.grid_outcome import GridOutcome, find_outcomes, make_outcome_curves
-from normviz.topics.experiments.reports import NOT_TRAINED, FigureSpec, Report, Verdict, judge_signs, tabulate
+from normviz.topics.experiments.reports import (
+    NOT_TRAINED,
+    FigureSpec,
+    Report,
+    Verdict,
+    describe_extent,
+    judge_signs,
+    tabulate,
+)
 
 SHOWN_SHARES = (0.25, 0.5, 1.0)
 """Shares of the training at which the points are shown."""
@@ -279,6 +287,9 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
         f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
         "further apart, or more steps of the discriminator, help it.",
+        extent=describe_extent(
+            dict(zip(map(_format_steps_ahead, setting.discriminator_steps), signs, strict=True)), "with"
+        ),
     )
 
 

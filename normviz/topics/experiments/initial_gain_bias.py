@@ -247,9 +247,7 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    if word == "holds-if":
-        condition = f"It does for {better + worse} of {count} first values. {condition}"
-    return Verdict(word, " ".join(texts), condition)
+    return Verdict(word, " ".join(texts), condition, extent=f"for {better + worse} of {count} first values")
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,

@@ -25,6 +25,7 @@ from normviz.topics.experiments.reports import (
     HeatMap,
     Report,
     Verdict,
+    describe_extent,
     describe_progress,
     format_percent,
     start_table,
@@ -215,7 +216,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:
-        return Verdict("holds" if min(judged) > 0 else "holds-if", says, condition)
+        extent = describe_extent({each.name: sign for each, sign in zip(others, signs, strict=True)})
+        return Verdict("holds" if min(judged) > 0 else "holds-if", says, condition, extent=extent)
     return Verdict("wrong" if max(judged) < 0 else "open", says, condition)
 
 

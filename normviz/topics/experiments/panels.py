@@ -10,7 +10,7 @@ from normviz.jobs.fallback import join_devices
 from normviz.jobs.results import Results, is_complete
 from normviz.topics.experiments import experiment_runs, state
 from normviz.topics.experiments.controls import colour_schemes
-from normviz.topics.experiments.examples import ExampleResults, find_example
+from normviz.topics.experiments.examples import find_example
 from normviz.topics.experiments.experiment import Setting, format_run_command
 from normviz.topics.experiments.figures import (
     compute_figure_height,
@@ -22,7 +22,7 @@ from normviz.topics.experiments.figures import (
     is_rate_figure,
     split_figure,
 )
-from normviz.topics.experiments.reports import VERDICT_SIGNS, VERDICT_TEXTS, FigureSpec, Report
+from normviz.topics.experiments.reports import VERDICT_SIGNS, FigureSpec, Report
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, reset_values
 from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
@@ -50,8 +50,6 @@ LEAD_HEIGHT = "var(--nv-lead)"
 def show(view: View, theme: str) -> None:
     """Show an experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
-    with st.container(key="data"):
-        st.caption(f"**Data and network:** {experiment.about(setting)}")
     run = experiment_runs.open_jobs_run(
         tuple(experiment.list_jobs(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
     )
@@ -78,18 +76,20 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
         if run.is_active() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
         example = None if working or complete else find_example(experiment.key, run.shown)
-        labels, note = (EXAMPLE_RUN_LABELS, _describe_example(example, found, run)) if example else (RUN_LABELS, "")
-        show_run_status(run, found, labels, note, partial(rerun_with_new_seeds, view))
+        labels, note = (EXAMPLE_RUN_LABELS, _describe_example(found, run)) if example else (RUN_LABELS, "")
+        origin = f"Computed with normviz {example.version}." if example else None
+        show_run_status(run, found, labels, note, origin, partial(rerun_with_new_seeds, view))
         results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             if results or working:
                 report = experiment.report(setting, results)
-                show_report(report, experiment.why, theme, working, len(setting.networks))
+                show_report(report, experiment.why, experiment.about(setting), theme, working, len(setting.networks))
                 colour_schemes(view, find_common_looks(report.figures), theme)
                 if any(report.table.values()):
                     draw_download_button(lambda: report.table, experiment.key)
             else:
                 show_missing_result(view)
+                _show_data(experiment.about(setting))
 
     look()
 
@@ -101,8 +101,8 @@ def rerun_with_new_seeds(view: View) -> None:
     st.session_state[AUTOSTART_KEY] = True
 
 
-def _describe_example(example: ExampleResults, found: Results, run: PageRun) -> str:
-    words = f"Result computed in advance (version {example.version})."
+def _describe_example(found: Results, run: PageRun) -> str:
+    words = "Result computed in advance."
     ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
@@ -124,6 +124,7 @@ def show_run_status(
     results: Results,
     labels: tuple[str, str] = RUN_LABELS,
     note: str = "",
+    origin: str | None = None,
     on_again: Callable[[], None] | None = None,
 ) -> None:
     """Show the progress of a run, with the buttons that start, pause and cancel it.
@@ -133,6 +134,7 @@ def show_run_status(
         found: their results so far.
         labels: labels of the button that starts all jobs, or the rest of them.
         note: the text beside that button; by default the number of done parts.
+        origin: the tooltip of that text.
         on_again: callback of the button that runs other seeds when this run is done; None: no button.
     """
     ready, whole = sum(map(is_complete, results.values())), len(run.shown)
@@ -154,7 +156,7 @@ def show_run_status(
                 type="primary",
             )
             told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
-            st.markdown(note or told, width="content")
+            st.markdown(note or told, width="content", help=origin)
         else:
             if on_again is not None:
                 st.button("Run with other seeds", on_click=on_again, key="run again")
@@ -190,27 +192,33 @@ def _describe_storage() -> str:
     )
 
 
-def show_report(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
+def show_report(report: Report, why: str, about: str, theme: str, working: bool, networks: int) -> None:
     """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
 
-    While networks train, curves over the training steps come first. The caption of the first figure stands above it,
-    those of all others below them. Figures of chosen learning rates are folded.
-    `networks`: number of networks behind the mean of a curve.
+    While networks train, curves over the training steps come first. Figures of chosen learning rates are folded.
+
+    Args:
+        report: the report.
+        why: the reason of a verdict that has none of its own.
+        about: the data and the network, in a line.
+        theme: the theme of the figures.
+        working: True while networks train.
+        networks: number of networks behind the mean of a curve.
     """
     figures = sorted(report.figures, key=lambda each: working and not has_step_axis(each))
     verdict = report.verdict
     why = f" {verdict.why or why}" if verdict.word != "open" else ""
     st.markdown(f"### {report.headline}")
-    st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {VERDICT_TEXTS[verdict.word].lower()}.**{why}")
+    st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {verdict.text[0].lower()}{verdict.text[1:]}.**{why}")
     with st.container(key="lead"):
         if figures:
-            st.markdown(figures[0].caption)
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
+            st.markdown(figures[0].caption)
             if words := describe_bands(figures[0], networks):
                 st.caption(words)
         else:
-            st.markdown("")
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
+        _show_data(about)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)
         if verdict.condition:
@@ -221,6 +229,11 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
     for piece in (piece for shown in figures for piece in split_figure(shown) if is_rate_figure(piece)):
         with st.expander("Chosen learning rates"):
             show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece))
+
+
+def _show_data(about: str) -> None:
+    with st.container(key="data"):
+        st.caption(f"**Data and network:** {about}")
 
 
 def _draw_panels(spec: FigureSpec, theme: str, row_height: str = "") -> None:

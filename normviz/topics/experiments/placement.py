@@ -1,7 +1,7 @@
 """Placement: gradients by depth, warm-up and residual growth, by where a transformer normalizes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +42,7 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
+    describe_extent,
     describe_progress,
     join_verdicts,
     make_band_curve,
@@ -123,8 +124,12 @@ def report(setting: Setting, results: Results) -> Report:
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before training: networks of {WIDE} channels with random weights."
     )
-    found = [_judge_gradients(depth), _judge_warmup(ended), _judge_mean_square_growth(chain)]
-    verdict = join_verdicts(Verdict(word, says, condition) for word, says in found)
+    found = {
+        "the gradients": _judge_gradients(depth),
+        "the warm-up": _judge_warmup(ended),
+        "the scale": _judge_mean_square_growth(chain),
+    }
+    verdict = join_verdicts({topic: replace(each, condition=condition) for topic, each in found.items()})
     return Report(_write_headline(depth, runs), figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -231,10 +236,10 @@ def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     return describe_progress(f"{name} norm" for name in runs)
 
 
-def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: does the last layer's gradient fall with depth, relative to post norm's?"""
+def _judge_gradients(depth: Arrays) -> Verdict:
+    """Return one verdict: does the last layer's gradient fall with depth, relative to post norm's?"""
     if depth.get("share") != 1:
-        return "open", "The gradients by depth are not computed yet."
+        return Verdict("open", "The gradients by depth are not computed yet.")
     x = np.log(LAYER_COUNTS) - np.mean(np.log(LAYER_COUNTS))
     norms = depth["norms"]
     slopes = {
@@ -242,7 +247,7 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     }
     growth = compare_seed_by_seed(slopes["post"], slopes["pre"])
     if np.isnan(growth.p_value):
-        return "open", "The gradients by depth are not finite."
+        return Verdict("open", "The gradients by depth are not finite.")
     mean, low, high = (np.exp(each[-1]) for each in estimate_band(_compute_log_gradient_ratios(norms)))
     each = {name: compare_seed_by_seed(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
     says = (
@@ -253,17 +258,17 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
+    return Verdict("holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says)
 
 
-def _judge_warmup(ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: does post norm need a warm-up more than pre norm, at a large and the best rate?"""
+def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
+    """Return one verdict: does post norm need a warm-up more than pre norm, at a large and the best rate?"""
     if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
-        return "open", "The networks are not trained yet."
+        return Verdict("open", "The networks are not trained yet.")
     pair = {name: ended_outcomes[name] for name in ("post", "pre")}
     large = _choose_largest_rate(pair["post"][0])
     if large is None:
-        return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
+        return Verdict("open", "Post norm does not learn here, even with the warm-up; more steps may help.")
     found = [
         _compare_warmup_benefit(
             *(without.errors_by_rate[large] - warm.errors_by_rate[large] for warm, without in pair.values())
@@ -280,7 +285,9 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
         f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    return word, " ".join(said)
+    at_best = 0 if needed[1] == clear[1] else -1
+    extent = describe_extent({f"rate {typeset(LEARNING_RATES[large])}": 1, "the best rates": at_best}, "at")
+    return Verdict(word, " ".join(said), extent=extent)
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
@@ -308,12 +315,12 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
     return "; ".join(words)
 
 
-def _judge_mean_square_growth(chain: Arrays) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: does the mean square double without normalization, grow linearly with pre norm?"""
+def _judge_mean_square_growth(chain: Arrays) -> Verdict:
+    """Return one verdict: does the mean square double without normalization, grow linearly with pre norm?"""
     if chain.get("share") != 1:
-        return "open", "The residual chain is not computed yet."
+        return Verdict("open", "The residual chain is not computed yet.")
     if not np.isfinite(chain["squares"]).all():
-        return "open", "The residual chain overflows."
+        return Verdict("open", "The residual chain overflows.")
     relative = _divide_by_input_square(chain["squares"])
     branches = relative.shape[1] - 1
     half = branches // 2
@@ -327,7 +334,9 @@ def _judge_mean_square_growth(chain: Arrays) -> tuple[VerdictKey, str]:
         f"normalization. With pre norm each branch adds {step.text()} times the input's"
         f"{'' if even else ', though not evenly'}."
     )
-    return "holds" if doubles and even else "holds-if" if doubles or even else "wrong", says
+    word: VerdictKey = "holds" if doubles and even else "holds-if" if doubles or even else "wrong"
+    signs = {"no normalization": 1 if doubles else -1, "pre norm": 1 if even else -1}
+    return Verdict(word, says, extent=describe_extent(signs, "with"))
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:

@@ -1,7 +1,7 @@
 """Recurrent networks: gradients by γ, and digits read in sequences of unequal length (Ba et al. 2016, section 3.1)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
+    describe_extent,
     describe_progress,
     join_verdicts,
     make_band_curve,
@@ -110,11 +111,14 @@ def report(setting: Setting, results: Results) -> Report:
         *([_draw_layouts(layouts)] if "losses" in layouts else []),
     ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
-    found = [_judge_sequences(setting, runs, layouts), judge_gradients(setting, setting.gain, together, apart, scaled)]
-    verdicts = [Verdict(word, says, condition) for word, says in found]
+    found = {
+        "batch norm": _judge_sequences(setting, runs, layouts),
+        "the gradients": judge_gradients(setting, setting.gain, together, apart, scaled),
+    }
+    verdicts = {topic: replace(each, condition=condition) for topic, each in found.items()}
     headline, table = _write_headline(setting, together, begun), _tabulate_results(setting, runs)
     return Report(
-        headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts, strict=True))
+        headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True))
     )
 
 
@@ -250,19 +254,19 @@ def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[i
     return gains or describe_progress(setting.names[k] for k in begun_results)
 
 
-def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: can batch norm be used on sequences?"""
+def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> Verdict:
+    """Return one verdict: can batch norm be used on sequences?"""
     keys = [row.key for row in setting.rows]
     if "batch" not in keys:
-        return "open", "Batch norm is not among the schemes."
+        return Verdict("open", "Batch norm is not among the schemes.")
     if len(runs) < len(keys) or "test" not in layouts:
-        return "open", "Batch norm on sequences: not trained yet."
+        return Verdict("open", "Batch norm on sequences: not trained yet.")
     batch = runs[keys.index("batch")]
     if min(run.known_length_errors.mean() for run in runs.values()) > MAX_LEARNED_ERROR:
-        return "open", "No scheme learns here; more steps may help."
+        return Verdict("open", "No scheme learns here; more steps may help.")
     if batch.known_length_errors.mean() > MAX_LEARNED_ERROR:
         errors = format_mean_percent(batch.known_length_errors)
-        return "holds", f"Batch norm step by step does not learn: {errors} errors."
+        return Verdict("holds", f"Batch norm step by step does not learn: {errors} errors.")
     others = [
         k
         for k in runs
@@ -295,7 +299,9 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
         f"{format_mean_percent(right)} ({rises[1]})."
     )
     harms = [signs[0], *signs[2:]]
-    return "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open", " ".join(said)
+    word: VerdictKey = "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open"
+    places = ("one statistic for all steps", "longer sequences")[: len(harms)]
+    return Verdict(word, " ".join(said), extent=describe_extent(dict(zip(places, harms, strict=True)), "with"))
 
 
 def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_cle
 from normviz.jobs.results import Arrays
 from normviz.topics.experiments.experiment import ComparisonSetting
 from normviz.topics.experiments.recurrent_jobs import FIRST_GAINS, STEPS_BACK, WEIGHT_SCALES
-from normviz.topics.experiments.reports import FigureSpec, VerdictKey, make_band_curve
+from normviz.topics.experiments.reports import FigureSpec, Verdict, VerdictKey, describe_extent, make_band_curve
 
 FOLD_LIMIT = 10.0
 """Factor below or above which a gradient has vanished or exploded."""
@@ -97,24 +97,24 @@ def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
 
 def judge_gradients(
     setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
-) -> tuple[VerdictKey, str]:
-    """Return a verdict and its text: does invariance to re-scaling keep gradients from vanishing and exploding?"""
+) -> Verdict:
+    """Return one verdict: does invariance to re-scaling keep gradients from vanishing and exploding?"""
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
-        return "open", "Gradients back in time: not computed yet."
+        return Verdict("open", "Gradients back in time: not computed yet.")
     factors = _compute_step_factors(scaled["norms"])
     changes = (factors.max(0) / factors.min(0)).mean(-1)
     keys = [row.key for row in setting.rows]
     acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
     same = [k for k in acting if changes[k] < INVARIANCE_FACTOR]
     if "none" not in keys or not acting:
-        return "open", "To compare gradients takes networks with normalization, and without."
+        return Verdict("open", "To compare gradients takes networks with normalization, and without.")
     none = estimate_mean(factors[:, keys.index("none")])[0]
     span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:
         says = f"No scheme keeps a step's factor of the gradient the same over {span}."
         if setting.eps > SMALL_EPS:
-            return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
-        return "wrong", says
+            return Verdict("open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it.")
+        return Verdict("wrong", says)
     each = ", ".join(f"{format_mean(factors[0, k], 2)} with {setting.names[k]}" for k in same)
     said = [
         f"Over {span}, a step back multiplies the gradient by {none.min():.2f} to {none.max():.2f} without "
@@ -132,7 +132,9 @@ def judge_gradients(
     ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_compute_step_factors(apart["norms"])[[0, -1], k])[0])
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
     kept = fates[same.index(k)] == 0
-    return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
+    word: VerdictKey = "holds" if all(kept) else "holds-if" if any(kept) else "wrong"
+    gains = {typeset(gain): 1 for gain, is_kept in zip(FIRST_GAINS, kept, strict=True) if is_kept}
+    return Verdict(word, " ".join(said), extent=describe_extent(gains, "at", "γ = "))
 
 
 def _classify_gradients(norms: np.ndarray) -> np.ndarray:

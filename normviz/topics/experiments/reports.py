@@ -33,12 +33,36 @@ class Verdict:
         says: the reason, in a sentence with numbers.
         condition: the conditions of the numbers, in a sentence.
         why: an explanation that replaces the experiment's.
+        extent: where a claim holds that holds under a condition, as words behind "Holds": "for batches of 2".
     """
 
     word: VerdictKey
     says: str
     condition: str = ""
     why: str = ""
+    extent: str = ""
+
+    @property
+    def text(self) -> str:
+        """The verdict in words, of a claim that holds under a condition with that condition."""
+        return f"Holds {self.extent}" if self.word == "holds-if" and self.extent else VERDICT_TEXTS[self.word]
+
+
+def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "") -> str:
+    """Describe where a claim holds, as words behind "Holds".
+
+    Args:
+        signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
+        before: the preposition of the names.
+        noun: the words between the preposition and the first names.
+
+    Example:
+        >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
+        'for batches of 2, unclear for 4, not for 8'
+    """
+    starts = {1: f"{before} {noun}", 0: f"unclear {before} ", -1: f"not {before} "}
+    groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
+    return ", ".join(f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names)
 
 
 def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
@@ -57,10 +81,16 @@ def judge_signs(signs: Sequence[int]) -> VerdictKey:
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
-def join_verdicts(verdicts: Iterable[Verdict]) -> Verdict:
-    """Join several verdicts into one with all of their sentences, each sentence once."""
-    words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts), strict=True)
-    return Verdict(combine_verdicts(words), *(" ".join(dict.fromkeys(each)) for each in texts))
+def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """Join verdicts, by topic, into one with all of their sentences, each sentence once."""
+    words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
+    signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
+    extents = [
+        describe_extent({topic: signs[each.word] for topic, each in verdicts.items() if each.word in signs}),
+        *(f"for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
+    ]
+    says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
+    return Verdict(combine_verdicts(words), says, condition, extent="; ".join(filter(None, extents)))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")

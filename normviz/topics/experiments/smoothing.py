@@ -27,7 +27,9 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
+    describe_extent,
     join_verdicts,
+    judge_signs,
     make_band_curve,
     start_table,
 )
@@ -148,12 +150,13 @@ def report(setting: Setting, results: Results) -> Report:
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
     verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_error(setting, levels)}
+    joined = join_verdicts(dict(zip(("the trend of ε", "the test error"), verdicts.values(), strict=True)))
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
         "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    return Report(_write_headline(setting, levels), figures, join_verdicts(verdicts.values()), table, verdicts)
+    return Report(_write_headline(setting, levels), figures, joined, table, verdicts)
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
@@ -224,7 +227,7 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
     """Return one verdict: do a learned ε and an L1 term together lower the test error of every scheme?"""
     if len(levels) < len(setting.rows):
         return NOT_TRAINED
-    texts, together = [], []
+    texts, together = [], {}
     for k, (both, alone, more) in _compare_variants(levels):
         plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
@@ -232,18 +235,20 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
             f"({_format_change(*alone)}), {all_of_it} with both ({_format_change(*both)}); the L1 term adds "
             f"{_format_change(*more)}."
         )
-        together.append(both[1])
-    better, worse = (together.count(effect) / len(together) for effect in ("better", "worse"))
+        together[setting.names[k]] = {"better": 1, "unclear": 0, "worse": -1}[both[1]]
+    signs = [*together.values()]
+    better, worse = (signs.count(sign) / len(signs) for sign in (1, -1))
     mixed: VerdictKey = "holds-if" if better > 1 / 2 else "wrong" if worse > 1 / 2 else "open"
     return Verdict(
         "holds" if better == 1 else mixed,
         f"Test error: {' '.join(texts)}",
-        f"The claim is about all schemes; both together clearly help {together.count('better')} of {len(together)}. "
+        f"The claim is about all schemes; both together clearly help {signs.count(1)} of {len(signs)}. "
         f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
         f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
         f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
-        f"{3 * len(together)} comparisons.",
+        f"{3 * len(signs)} comparisons.",
+        extent=describe_extent(together),
     )
 
 
@@ -253,24 +258,27 @@ def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Ve
         return NOT_TRAINED
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
     found = [compare_seed_by_seed(each, 0 * each) for each in trends]
-    effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_clear_signs(found)]
-    texts, judged = [], []
+    words = {-1: "falls", 0: "has no clear trend", 1: "rises"}
+    signs = find_clear_signs(found)
+    texts, judged = [], {}
     for n, (k, row) in enumerate(zip(eps, setting.rows, strict=True)):
         own = slice(n * len(LEARNING_RATES), (n + 1) * len(LEARNING_RATES))
         said = ", ".join(
-            f"it {effect} at {typeset(rate)} ({trend.text()})"
-            for rate, effect, trend in zip(LEARNING_RATES, effects[own], found[own], strict=True)
+            f"it {words[sign]} at {typeset(rate)} ({trend.text()})"
+            for rate, sign, trend in zip(LEARNING_RATES, signs[own], found[own], strict=True)
         )
         texts.append(f"{capitalize_first(setting.names[k])}: {said}.")
-        judged += effects[own] if row.key == "divisive" else []
-    word: VerdictKey = "holds-if" if "falls" in judged else "wrong" if "rises" in judged else "open"
+        if row.key == "divisive":
+            judged = {typeset(rate): -sign for rate, sign in zip(LEARNING_RATES, signs[own], strict=True)}
+    word: VerdictKey = judge_signs([*judged.values()]) if judged else "open"
     missing = "" if judged else " The claim is about divisive normalization, which is not chosen."
     return Verdict(
-        "holds" if set(judged) == {"falls"} else word,
+        word,
         f"The learned ε over the layers, by the learning rate: {' '.join(texts)}{missing}",
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
         f"mean over the first values {_join_numbers(setting.initial_eps_values)}. It depends on the learning "
         f"rate. Holm's correction is for {len(found)} trends.",
+        extent=describe_extent(judged, "at", "learning rates of "),
     )
 
 

@@ -319,7 +319,18 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
         f"Layer norm's time over RMS norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"{why}Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of "
         "PyTorch, may give other times.",
+        extent=_count_faster_times(signs),
     )
+
+
+def _count_faster_times(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
+    """Return for how many timings RMS norm is faster: "for 5 of 6 timings in the general form, 0 of 6 in …"."""
+    faster: dict[str, list[bool]] = {}
+    for (w, _), each in signs.items():
+        faster.setdefault(IMPLEMENTATION_NAMES[w], []).extend(sign > 0 for sign in each)
+    ranked = sorted(((sum(each), len(each), way) for way, each in faster.items()), reverse=True)
+    first, *others = [f"{count} of {total}{{}} in {way}" for count, total, way in ranked]
+    return ", ".join([f"for {first.format(' timings')}", *(each.format("") for each in others)])
 
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,

@@ -251,7 +251,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
         f"pictures without it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
         f"correction is for {len(signs)} comparisons."
     )
-    return Verdict(word, says, condition)
+    return Verdict(word, says, condition, extent=f"at {lower.count(1)} of {shifted} strengths of the shift")
 
 
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,

@@ -19,7 +19,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
 from normviz.topics.experiments.experiment_jobs import SchemeJob
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, tabulate
 from normviz.topics.experiments.training_history import StackableArrays, choose_measured_steps, make_job_step
 
 LAYER_WIDTHS = (32, 32)
@@ -296,7 +296,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     strays = [each for each in invariant.values() if each.twin_relation == "apart"]
     if strays:
         nearly = all((each.gaps[MATCHED] < each.gaps[PLAIN] / 10).all() for each in strays)
-        return Verdict("wrong" if not setting.eps else "holds-if" if nearly else "open", text, condition)
+        word: VerdictKey = "wrong" if not setting.eps else "holds-if" if nearly else "open"
+        return Verdict(word, text, condition, extent=f"nearly, as ε = {typeset(setting.eps)} and not 0")
     judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
     if not any(each.twin_relation == "same" for each in judged):
         return Verdict("open", text, condition)

@@ -95,7 +95,8 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """
     same = find_equal_schemes(scheme, shape) if scheme.has_effect or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if other.is_general_form or not scheme.is_general_form]
+    is_general = scheme.has_effect and scheme.is_general_form
+    news = [other for other in same if other.is_general_form or not is_general]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.

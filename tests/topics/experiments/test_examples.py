@@ -20,7 +20,7 @@ from normviz.topics.experiments.examples import (
     pack_results,
     unpack_results,
 )
-from normviz.topics.experiments.reports import Report, Verdict
+from normviz.topics.experiments.reports import VERDICT_TEXTS, Report, Verdict
 
 PENDING: set[str] = set()
 """Experiments without a shipped result. `make results KEYS="…"` computes one; then its key leaves this set."""
@@ -63,6 +63,7 @@ def test_a_report_of_the_shipped_results_has_a_verdict(key):
     version, results = find_example(key, experiment.list_jobs(experiment.setting()))
     report = experiment.report(experiment.setting(), results)
     assert report.verdict != experiment.report(experiment.setting(), {}).verdict
+    assert VERDICT_TEXTS["holds-if"] not in {each.text for each in (report.verdict, *report.verdicts.values())}
     assert report.figures
     assert len(report.headline.split()) <= 12, report.headline
     assert len(re.findall(r"\d+(?:\.\d+)?", report.headline)) <= 2 + ("L1" in report.headline), report.headline

@@ -114,7 +114,8 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
     if get_example_path(key).exists():
-        assert f"Result computed in advance (version {normviz.__version__})." in texts(at.markdown)
+        (note,) = (each for each in at.markdown if each.value == "Result computed in advance.")
+        assert note.proto.help == f"Computed with normviz {normviz.__version__}."
         assert plots(at).keys() - {"blank"}
     else:
         assert "Press **Run**" in said(at)
@@ -153,7 +154,7 @@ def shipped(monkeypatch):
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
     assert headlines(at) == ["### Batches of 2: layer norm has 25% test error."]
-    assert "Result computed in advance (version 0.0.1)." in texts(at.markdown)
+    assert "Result computed in advance." in texts(at.markdown)
     assert re.fullmatch(r"Run it yourself · about \d+ seconds?", at.button(key="start run").label)
     at = press(at, "start run")
     assert held.waits.wait(SOON)  # it really trains
@@ -221,9 +222,7 @@ def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
     assert words == "Lines: means of 8 networks. Bars: 95% confidence intervals of these means."
-    assert any(
-        text.endswith("All train for 200 steps, so smaller batches see fewer digits.") for text in texts(at.markdown)
-    )
+    assert any(text.startswith("**Compare curves at the same N**: all train for 200") for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)

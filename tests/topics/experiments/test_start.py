@@ -46,7 +46,7 @@ def test_the_verdict_counts_clear_differences(error, word, said):
     told = report(Setting(), made_up(Setting(), error))
     assert told.verdict.word == word
     assert said in told.verdict.says
-    assert told.verdict.condition.startswith("It does for ") == (word == "holds-if")
+    assert told.verdict.text.startswith("Holds for ") == (word == "holds-if")
     assert [shown.key for shown in told.figures] == ["lines", "map-layer"]
     assert len(told.table["seed"]) == len(FIRST_GAINS) * len(FIRST_BIASES) * 8
 
