@@ -260,6 +260,7 @@ export class Desk {
   show() {
     const { opened, results } = this;
     this.part("before").hidden = Boolean(opened);
+    this.part("ask-first").classList.toggle("main", Boolean(opened)); // before, "Open a class" is the main button
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;
     for (const name of ["stage", "none"])
       this.part(name).hidden = !opened || (name === "stage") !== Boolean(results?.question);

@@ -21,10 +21,10 @@ def show_compared_cubes(
 ) -> None:
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
     colouring = _compute_colour_levels(view["colour"], schemes, x, results)
-    show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.caption(f"N: examples, H and W: height and width, C: channels.{lines}")
+    st.caption(f"N: examples, H and W: height and width, C: channels, x̂: the normalized x.{lines}")
+    show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         field = _describe_fields(scheme, view["focus"], x.shape)
         use = comparison.summarize_batch_use(scheme, x.shape, view["eps"])

@@ -97,8 +97,8 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
     words = (
-        "The halves are the photo’s left and right half. Contrast: the standard deviation of a half’s pixels, before → "
-        "after. The pixel in the ring is computed below. A click moves the ring."
+        "Contrast: the standard deviation of a half’s pixels, before → after. The pixel in the ring is computed below. "
+        "A click moves the ring."
     )
     return words if finite else f"{words} Purple: no finite number."
 
@@ -144,7 +144,7 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     if view["light"] == 1:
         return f"### Even light, contrast of the right half: {levels} of the left half’s."
     change = "regains contrast" if after > before else "stays faint"
-    return f"### The dark half {change}: {levels} of the bright half’s."
+    return f"### The right half, in shadow, {change}: {levels} of the left half’s."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:

@@ -66,28 +66,26 @@ def show(view: View, theme: str) -> None:
 
 
 def show_findings(model: ReportedModel) -> None:
-    """Show a summary and the findings, those of the same text together, the first ones unfolded."""
+    """Show a summary and the findings, those of the same text together."""
     st.markdown(f"**{escape_markdown(summarize_model(model))}** {describe_output(model)}")
     groups = group_findings(model.findings)
     for finding, layers in groups[:VISIBLE_FINDINGS]:
-        st.markdown(format_finding(finding, layers))
+        show_finding(finding, layers)
     if rest := groups[VISIBLE_FINDINGS:]:
-        with st.expander(f"{len(rest)} more"):
+        with st.popover(f"{len(rest)} more"):
             for finding, layers in rest:
-                st.markdown(format_finding(finding, layers))
+                show_finding(finding, layers)
     for note in model.notes[:VISIBLE_FINDINGS]:
         st.caption(escape_markdown(note))
 
 
-def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
-    """Format a finding in two Markdown paragraphs: the layers and what was found; the advice with a link."""
+def show_finding(finding: ReportedFinding, layers: list[str]) -> None:
+    """Show the layers and what was found; unfolded, the advice with a link."""
     names = ", ".join(escape_markdown(name or "The whole model") for name in layers[:MAX_NAMED_LAYERS])
     more = f" and {len(layers) - MAX_NAMED_LAYERS} more" if len(layers) > MAX_NAMED_LAYERS else ""
     thread = f" [Discussion on GitHub]({finding.thread})" if finding.thread else ""
-    return (
-        f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}\n\n"
-        f"{escape_markdown(finding.advice)}{thread}"
-    )
+    with st.expander(f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}"):
+        st.markdown(f"{escape_markdown(finding.advice)}{thread}")
 
 
 def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:

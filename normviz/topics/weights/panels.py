@@ -56,6 +56,10 @@ def show_weight_norm(view: View, theme: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
+    st.caption(
+        "Each digit is two numbers, its first principal components x₁ and x₂. "
+        f"If w₁x₁ + w₂x₂ > 0, the answer is {DIGIT_PAIR[1]}."
+    )
     draw_download_button(lambda: tabulate_descent(runs), "weight-norm")
 
 
@@ -75,16 +79,12 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
     with left:
         _draw_plane(runs, step, theme)
     with right:
-        if step:
-            curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-            _draw_curves(curves, step, "loss", "12rem", theme)
-            st.markdown(_explain_speed(run, step))
-        else:
+        if not step:
             _explain_runs(theme)
-            st.caption(
-                "Each digit is two numbers, its first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer "
-                f"is {DIGIT_PAIR[1]}. {'Lighter' if theme == 'light' else 'Darker'} grey: a lower loss."
-            )
+        curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
+        _draw_curves(curves, step, "loss", "12rem", theme)
+        if step:
+            st.markdown(_explain_speed(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -104,7 +104,9 @@ def _explain_runs(theme: str) -> None:
     colours = [style_curve(k, THEMES[theme])["color"] for k in range(len(_RUN_SENTENCES))]
     rows = zip(colours, _RUN_SENTENCES.items(), strict=True)
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, (name, text) in rows)
-    st.markdown(f"Two runs of SGD learn to tell {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. Both start from the same **w**.")
+    grey = "Lighter" if theme == "light" else "Darker"
+    first, second = DIGIT_PAIR
+    st.markdown(f"Two runs of SGD learn to tell {first} from {second}, from the same **w**. {grey} grey: a lower loss.")
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
 
 

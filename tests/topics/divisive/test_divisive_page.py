@@ -115,7 +115,7 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
     regains = compute_contrast_ratio(result.xhat) > compute_contrast_ratio(x)
     words = "regains contrast" if regains else "stays faint"
-    assert f"The dark half {words}: {before} → {after} of the bright half’s." in said(at)
+    assert f"The right half, in shadow, {words}: {before} → {after} of the left half’s." in said(at)
     assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
 
 

@@ -29,7 +29,7 @@ from normviz.ui.player import TICK_SECONDS
 
 SCRIPT = "pages/weights.py"
 FIGURES = {"norm": {"plane", "loss", "length"}, "spectral": {"ellipses", "ratios"}}
-"""The figures of each panel; those of weight norm from the first step on, before it the plane alone."""
+"""The figures of each panel; the length of weight norm from the first step on."""
 LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATION_COUNT)}
 EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
@@ -60,7 +60,7 @@ def value(at, name):
 def shown_figures(at):
     """The figures that the state calls for."""
     show = value(at, "show")
-    return {"plane"} if show == "norm" and value(at, "step") == 0 else FIGURES[show]
+    return {"plane", "loss"} if show == "norm" and value(at, "step") == 0 else FIGURES[show]
 
 
 # --- it opens -----------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_the_headline_is_the_answer_of_the_setting(setting, headline):
 def test_before_play_the_answer_is_hidden_and_the_words_explain_both_runs():
     at = open_page()
     loss = runs_of()["plain"].losses[0]
-    assert set(plots(at)) == {"plane"}
+    assert set(plots(at)) == {"plane", "loss"}
     assert f"Before the first step both runs have a loss of {loss:.2f}." in said(at)
     assert legends(at) == [True]
     assert legends(press(at, "Step")) == []
