@@ -61,7 +61,7 @@ def ring(at):
 
 def headline(at):
     """The contrast of the right half over the left, before and after, in per cent."""
-    return [int(each) for each in re.search(r"half .*: (\d+)% → (\d+)% of", said(at)).groups()]
+    return [int(each) for each in re.search(r"half.*: (\d+)% → (\d+)% of", said(at)).groups()]
 
 
 def picture(data="photo", seed=0, light=0.03):

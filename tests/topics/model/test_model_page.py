@@ -41,7 +41,8 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     at = opened()
     words = said(at)
     assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
-    assert words.index("**bn1.** Its parameters are frozen") < words.index("### bn1: Batch")
+    assert "**bn1.** Its parameters are frozen" in at.expander[0].label
+    assert words.index("Call eval() on the layer") < words.index("### bn1: Batch")
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
     assert "In training, each output depends on the rest of its batch. Calling eval() changes outputs." in words
     (table,) = at.dataframe
