@@ -43,7 +43,7 @@ def create_configured_cluster() -> "Cluster | None":
 
 @dataclass
 class DaskControl:
-    """Control of a job on a Dask worker: it reads the worker's state and logs events there."""
+    """Control of a job on a Dask worker: it reads the worker's state and logs events on the worker."""
 
     topic: str
     key: str

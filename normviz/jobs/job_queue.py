@@ -88,7 +88,7 @@ class JobQueue:
         return request
 
     def is_in_progress(self, jobs: Sequence[Job[Any]]) -> bool:
-        """Return True if one request holds all of these jobs, and one of them runs or waits for a worker."""
+        """Return True if one request holds all of these jobs, and at least one job runs or waits for a worker."""
         names = {compute_digest(job) for job in jobs}
         with self._lock:
             runs = [self._runs[name] for name in names & self._runs.keys()]

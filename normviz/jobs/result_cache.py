@@ -210,7 +210,7 @@ class ResultCache:
             self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
     def _report_once(self, message: str) -> None:
-        """Print the first of all such messages on stderr, and no other."""
+        """Print a message on stderr, unless a message was printed before."""
         self.failed = True
         if not self._has_reported:
             print(message, file=sys.stderr)

@@ -89,6 +89,6 @@ class LearnedEpsDense(Dense):
         """Return ε of every layer, (schemes, networks)."""
         return [norm.eps for norm in self.smoothed]
 
-    def measure_sizes(self) -> torch.Tensor:
+    def measure_mean_magnitudes(self) -> torch.Tensor:
         """Measure the mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
         return torch.stack([norm.size for norm in self.smoothed]).mean(0)

@@ -20,11 +20,11 @@ def follow_former_link(page: str, translate: Translator) -> None:
         st.query_params.from_dict(link)
 
 
-def translate_readings_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Convert a link of the former page of variants and of the detector.
+def translate_variants_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link of today for a link to the former page of variants and of the detector.
 
     Example:
-        >>> translate_readings_link({"try": "blog"})
+        >>> translate_variants_link({"try": "blog"})
         ('identities', {'try': 'blog', 'panel': 'detect'})
     """
     return "identities", {**former, "panel": "detect" if {"try", "layout"} & former.keys() else "variants"}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class RefusedRequest(Exception):  # noqa: N818 - the name says what it is
-    """Error for a request that is refused.
+    """Error for a request that the server refuses, with the HTTP status and the reason.
 
     Attributes:
         status: of the response, 4xx.

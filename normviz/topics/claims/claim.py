@@ -53,7 +53,7 @@ class Evidence:
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> "Evidence":
-        """Return the evidence of a record."""
+        """Rebuild the evidence from the plain data of `to_record`."""
         trials = [
             Trial(**{**each, "values": tuple(map(_replace_none_by_nan, each["values"]))}) for each in record["trials"]
         ]
@@ -137,7 +137,7 @@ class ClaimList(list[Claim]):
 
 
 def _replace_none_by_nan(value: float | None) -> float:
-    """Return the number of a record: NaN for None."""
+    """Return a number of a record, NaN for None."""
     return float("nan") if value is None else value
 
 

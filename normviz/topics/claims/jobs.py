@@ -67,7 +67,7 @@ def measure_claim(claim: Claim, seed: int) -> Evidence:
 
 
 def list_claim_jobs(claim: Claim, seed: int) -> tuple[ArrayJob, ...]:
-    """Return the jobs that measure a claim; claims share those of an experiment."""
+    """Return the jobs that measure a claim; claims about the same experiment share its jobs."""
     if not isinstance(claim.check, ExperimentCheck):
         return (Measurement(claim.id, seed, CODE_VERSION),)
     return tuple(
@@ -81,7 +81,7 @@ def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[E
 
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
-    """Return the evidence of a claim from the results of its jobs; None if one of them is not done."""
+    """Return the evidence of a claim from the results of its jobs; None until all of its jobs are done."""
     jobs = list_claim_jobs(claim, seed)
     if not all(job in results and is_complete(results[job]) for job in jobs):
         return None

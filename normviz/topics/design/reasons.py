@@ -90,7 +90,7 @@ def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) 
 
 
 def _write_field_requirement(demand: Demand, layer: str) -> str:
-    """Describe what a demand requires of the fields without a weight scheme in front.
+    """Describe what a demand requires of the fields of a scheme without a weight scheme.
 
     A demand to change with a shift has no words, since it is never in a conflict.
     """

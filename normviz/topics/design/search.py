@@ -110,7 +110,7 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
 
 
 def get_weight_scheme_key(scheme: Scheme) -> str:
-    """Return the key of the weight scheme before a scheme; for a scheme on weights, its own key."""
+    """Return the key of a scheme's weight scheme; for a scheme on weights, its own key."""
     return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 

@@ -71,7 +71,7 @@ POINT_OFFSET = 0.12
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the training."""
+    """Settings of the training on mini-batches in groups of one class."""
 
     group: int = number_choice(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")

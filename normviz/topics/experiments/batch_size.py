@@ -270,7 +270,7 @@ def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
 
 
 def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:
-    """Return the positions of two schemes to compare; None if there are no such two.
+    """Return the positions of the two schemes that the report compares; None if no pair qualifies.
 
     The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """

@@ -46,7 +46,7 @@ class ExampleResults(NamedTuple):
 
 
 def find_example(key: str, jobs: Sequence[ArrayJob]) -> ExampleResults | None:
-    """Return the shipped results of an experiment's jobs; None if one of them is missing."""
+    """Return the shipped results of an experiment's jobs; None if a job's result is missing."""
     version, results = _read_example_file(key)
     names = [_shorten_job_digest(job) for job in jobs]
     if not all(name in results for name in names):

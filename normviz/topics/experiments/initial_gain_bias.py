@@ -127,8 +127,8 @@ ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 """Test errors by seed, by the first γ and β, each at the learning rate with the lowest mean validation error."""
 
 
-def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
-    """Return the test errors by first γ and β, for one first γ, at the best learning rate of each."""
+def _select_best_rate_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
+    """Return the test errors for one initial γ, by (γ, β), each pair at its best learning rate."""
     best = [choose_learning_rate(errors) for errors in result["validation"]]
     return {(gain, bias): result["test"][k, best[k]] for k, bias in enumerate(FIRST_BIASES)}
 
@@ -139,7 +139,7 @@ def report(setting: Setting, results: Results) -> Report:
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
         if result["share"] == 1:
-            errors.setdefault(setting.rows.index(part.row), {}).update(_choose_errors(part.gain, result))
+            errors.setdefault(setting.rows.index(part.row), {}).update(_select_best_rate_errors(part.gain, result))
     figures = []
     if errors:
         figures = [

@@ -254,7 +254,7 @@ def _make_ratio_panel(
 
 
 def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatios:
-    """Return layer norm's time divided by RMS norm's, by implementation and pass; empty if one is not chosen."""
+    """Return layer norm's time divided by RMS norm's, by implementation and pass; empty unless both are chosen."""
     keys = [row.key for row in setting.rows]
     if not found or not {SIMPLER, OTHER} <= set(keys):
         return {}

@@ -38,7 +38,7 @@ def make_job_step(
 
 
 class TrainingHistory:
-    """Losses and measured errors of many networks.
+    """Losses by step and measured errors of many networks, collected during a training.
 
     Args:
         length: number of steps of the training.

@@ -16,7 +16,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 """The smallest and the largest number of float16. bfloat16 has float32's range."""
 
 
-def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
+def explain_half_precision_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
     """Explain where ε vanishes or squares overflow in half precision, in sentences; none for longer types."""
     if setting.dtype not in HALF_DTYPES or not has_eps(scheme):
         return []

@@ -33,7 +33,7 @@ from normviz.topics.table1.grid import (
     get_cell_key,
     select_training_gap,
 )
-from normviz.topics.table1.half_precision import find_half_failures
+from normviz.topics.table1.half_precision import explain_half_precision_failures
 from normviz.topics.table1.pictures import render_change
 from normviz.topics.table1.script import write_cell_script
 from normviz.topics.table1.state import CASE_PANELS, PANELS, PREFIX, RATE_EXPLANATION
@@ -378,4 +378,4 @@ def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
                 f"A smaller learning rate than {typeset(setting.rate)} would do."
             )
-    return notes + find_half_failures(scheme, change, setting)
+    return notes + explain_half_precision_failures(scheme, change, setting)

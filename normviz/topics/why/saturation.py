@@ -88,7 +88,7 @@ class LearningRun(NamedTuple):
 
 
 def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) -> LearningRun:
-    """Train networks side by side, and measure them as they learn.
+    """Train networks, one per seed, and return what was measured during the training.
 
     The measured inputs of the sigmoids are those of test digits; batch norm uses their mean and variance, as it does
     with a mini-batch.

@@ -16,7 +16,7 @@ from normviz.core.text import format_number
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward, sweeps, table
-from normviz.topics.table1.half_precision import find_half_failures
+from normviz.topics.table1.half_precision import explain_half_precision_failures
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import measure_cells
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, ORIGINAL, find_network_index, make_problem
@@ -192,19 +192,19 @@ def test_a_field_that_is_constant_in_the_data_is_not_called_variant(seed):
 )
 def test_what_half_precision_breaks(key, eps, dtype, delta):
     setting, change = replace(SMALL, dtype=dtype, eps=eps, delta=delta), TRANSFORMATIONS["dataset-rescaling"]
-    told = " ".join(find_half_failures(get_scheme(key), change, setting))
+    told = " ".join(explain_half_precision_failures(get_scheme(key), change, setting))
     assert ("is 0 in float16" in told) == (dtype == "float16" and np.float16(eps) == 0)
     assert "overflow" not in told
     assert ("beyond 65,504" in told) <= (dtype == "float16" and delta > 10)
-    assert find_half_failures(get_scheme(key), change, replace(setting, dtype="float32")) == []
+    assert explain_half_precision_failures(get_scheme(key), change, replace(setting, dtype="float32")) == []
 
 
 def test_epsilon_that_vanishes_and_squares_that_overflow():
     change = TRANSFORMATIONS["dataset-rescaling"]
-    (told,) = find_half_failures(SCHEMES["batch"], change, replace(SMALL, dtype="bfloat16", eps=1e-5))
+    (told,) = explain_half_precision_failures(SCHEMES["batch"], change, replace(SMALL, dtype="bfloat16", eps=1e-5))
     assert told.startswith("ε = 10⁻⁵ vanishes in bfloat16")
     assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
-    (told,) = find_half_failures(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
+    (told,) = explain_half_precision_failures(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
     assert "its square is beyond 65,504" in told
 
 
@@ -228,7 +228,7 @@ def test_the_largest_number_is_that_of_the_transformed_network(key, change):
         a = forward.compute_pre_activations(x, problem.weights[0][k], scheme, replace(setting, dtype="float64"))
         v = a - a.mean(0 if key == "batch" else -1, keepdims=True)
         largest = max(largest, float(np.abs(v).max()))
-    told = find_half_failures(scheme, TRANSFORMATIONS[change], setting)
+    told = explain_half_precision_failures(scheme, TRANSFORMATIONS[change], setting)
     assert [f"The largest |v| is {format_number(largest)}:" in text for text in told] == [True] * (largest**2 > 65_504)
 
 
