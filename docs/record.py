@@ -19,6 +19,7 @@ from patience import settle  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
 from runs import Runs  # noqa: E402
 
+from normviz.topics.table1.panels import GUESS_WORDS  # noqa: E402
 from normviz.ui.scheme_picker import COMMON_SCHEMES  # noqa: E402
 
 WIDTH, QUALITY = 800, 55
@@ -77,7 +78,7 @@ def table(page: Page, url: str) -> list[Picture]:
     page.goto(url + "/invariance?cell=batch.case-rescaling")
     page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     page.locator(".st-key-training", has_text="Trained on").wait_for()
-    page.get_by_role("button", name="≠ differently").click()
+    page.get_by_role("button", name=GUESS_WORDS["no"]).click()
     page.wait_for_selector(".st-key-curves .nv-twins[data-drawn]")
     settle(page)
     page.get_by_role("button", name="Watch them train").click()
