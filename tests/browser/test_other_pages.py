@@ -1,4 +1,4 @@
-"""Identities, training and inference, weights, divisive: in a real browser, in both themes and on a phone."""
+"""Identities, training and inference, weights, divisive, lessons: in a real browser, in both themes and on a phone."""
 
 import pytest
 import visitors
@@ -13,6 +13,7 @@ PAGES = {
     "running": ("Why does batch norm differ in inference?", ["stream"]),
     "weights": ("Does weight normalization train faster?", ["plane"]),
     "divisive": ("Why divide a pixel by the contrast around it?", ["response"]),
+    "lessons": ("Lessons of ten minutes", []),
 }
 
 
@@ -20,6 +21,7 @@ def test_no_page_is_left_out():
     elsewhere = {
         "",
         "claims",
+        "class",
         "compare",
         "design",
         "experiments",
