@@ -347,7 +347,7 @@ def build_labels_data(
                 "titles": list(words),
                 "brief": list(short_titles or words),
                 "colours": list(hues),
-                "ticks": [[]] * 3 if len(titles) > 1 else [_list_tick_lengths(layout, d) for d in range(3)],
+                "ticks": [[]] * 3 if len(titles) > 1 else [_list_ticked_axis_sizes(layout, d) for d in range(3)],
                 "heading": heading,
                 "blocks": blocks if several else None,
             }
@@ -356,7 +356,7 @@ def build_labels_data(
     }
 
 
-def _list_tick_lengths(layout: Layout, dimension: int) -> list[int]:
+def _list_ticked_axis_sizes(layout: Layout, dimension: int) -> list[int]:
     """List the lengths of the axes whose indices are ticks along a dimension, the inner axis last.
 
     Empty if an index is in several places, or if there are too many ticks.

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.trained:
         return train_schemes(arguments, weights)
     if arguments.census:
-        sets = build_census_records(arguments.layer, weights)
+        sets = build_invariance_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_census(sets))
         return 0
     print(
@@ -83,7 +83,7 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
-    results, found = archive.find_results(jobs), build_census_records(layer, weights)
+    results, found = archive.find_results(jobs), build_invariance_records(layer, weights)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
@@ -116,7 +116,7 @@ def build_design_records(demands: Demands) -> list[dict[str, Any]]:
     return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
-def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
+def build_invariance_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances that schemes have as plain data, with their number of schemes.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds

@@ -18,7 +18,7 @@ from normviz.describe.symbols import (
     format_centred,
     format_derivative,
     format_difference,
-    format_element,
+    format_element_subscript,
     format_fan_in,
     format_hat,
     format_mean_square,
@@ -80,7 +80,9 @@ class KindFormulas:
         if scheme.suppression is None:
             return
         numerator = (
-            format_difference(scheme) if scheme.divides_by_variance else format_centred(scheme) + format_element(scheme)
+            format_difference(scheme)
+            if scheme.divides_by_variance
+            else format_centred(scheme) + format_element_subscript(scheme)
         )
         scale = rf"\frac{{1}}{{\sqrt{{{format_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
         yield Formula(
@@ -92,7 +94,7 @@ class KindFormulas:
         if scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
             square, v = build_averages(scheme)["B"], format_centred(scheme)
             length = rf"\lVert {v}{square.index}\rVert"
-            quotient = rf"{format_hat(scheme)} = \frac{{{v}{format_element(scheme)}}}{{{length}}}"
+            quotient = rf"{format_hat(scheme)} = \frac{{{v}{format_element_subscript(scheme)}}}{{{length}}}"
             yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
 
     def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
@@ -168,7 +170,7 @@ class KindFormulas:
         return {"divides": (below, below.shape), "form": (form, below.shape)}
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        """Describe what holds for x̂, measured on it and empty if it does not; None for the general form."""
+        """Return a sentence on the property that the kind gives x̂; empty if x̂ lacks it, None if none is promised."""
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:

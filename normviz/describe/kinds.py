@@ -19,7 +19,7 @@ from normviz.describe.symbols import (
     FormulaParts,
     format_argument_latex,
     format_derivative,
-    format_element,
+    format_element_subscript,
     format_fan_in,
     format_function_latex,
     format_hat,
@@ -57,7 +57,7 @@ class SpectralFormulas(KindFormulas):
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
 
     def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
-        letters, out = format_element(scheme), scheme.axes[-1]
+        letters, out = format_element_subscript(scheme), scheme.axes[-1]
         row = "".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1])
         matrix = rf"W\in\mathbb{{R}}^{{{format_fan_in(scheme)}\times {format_axis_size(out)}}}"
         yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS_NAMES[out].letter}}} = {scheme.symbol}{letters}")
@@ -99,7 +99,7 @@ class WhiteningFormulas(KindFormulas):
     response: ClassVar[str] = "that part of x̂"
 
     def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
-        averages, index = build_averages(scheme), format_element(scheme)
+        averages, index = build_averages(scheme), format_element_subscript(scheme)
         together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
         within = rf",\quad c,j{together}" if together else ""
         covariance = rf"{averages['A'].prefix}v{index} v{format_neighbour(scheme)}"
@@ -188,7 +188,7 @@ class PointwiseFormulas(KindFormulas):
     )
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
-        function = format_function_latex(scheme, scheme.symbol + format_element(scheme))
+        function = format_function_latex(scheme, scheme.symbol + format_element_subscript(scheme))
         yield Formula("normalized", f"{format_hat(scheme)} = {function}")
 
     def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:

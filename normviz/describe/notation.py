@@ -16,7 +16,7 @@ from normviz.describe.symbols import (
     FormulaParts,
     format_centred,
     format_difference,
-    format_element,
+    format_element_subscript,
     format_gain_symbol,
     format_hat,
 )
@@ -44,7 +44,7 @@ WEIGHT_NORM_FORMULAS = {
 
 def build_formula_parts(scheme: Scheme) -> FormulaParts:
     """Build the LaTeX parts of a scheme's formulas; `below`, the divisor, is empty if nothing divides."""
-    centred, element, hat = format_centred(scheme), format_element(scheme), format_hat(scheme)
+    centred, element, hat = format_centred(scheme), format_element_subscript(scheme), format_hat(scheme)
     below = KIND_FORMULAS[scheme.kind.key].format_divisor(scheme)
     return FormulaParts(scheme.symbol, centred, element, hat, below, build_averages(scheme))
 
@@ -102,7 +102,7 @@ def format_latex_number(value: float) -> str:
 
 def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formulas of the mean, the centred element and the divisor."""
-    x, index = scheme.symbol, format_element(scheme)
+    x, index = scheme.symbol, format_element_subscript(scheme)
     averages = build_averages(scheme)
     if "A" in averages:
         mean = averages["A"]
@@ -115,16 +115,19 @@ def _build_output(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formula of y = γ x̂ + β with the learned parameters, if there are any, and of max(y, τ)."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
-    base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element(scheme)
+    base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element_subscript(scheme)
     gain, bias = (
         None if axes is None else symbol + format_subscript("".join(AXIS_NAMES[axis].letter for axis in axes))
         for symbol, axes in ((format_gain_symbol(scheme), scheme.gain), (r"\beta", scheme.bias))
     )
     product = base if gain is None else f"{gain} {base}"
-    yield Formula("output", f"y{format_element(scheme)} = {product}{'' if bias is None else f' + {bias}'}")
+    yield Formula("output", f"y{format_element_subscript(scheme)} = {product}{'' if bias is None else f' + {bias}'}")
     if scheme.threshold is not None:
         threshold = r"\tau" + format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.threshold))
-        yield Formula("activation", rf"z{format_element(scheme)} = \max(y{format_element(scheme)}, {threshold})")
+        yield Formula(
+            "activation",
+            rf"z{format_element_subscript(scheme)} = \max(y{format_element_subscript(scheme)}, {threshold})",
+        )
 
 
 def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
@@ -140,7 +143,8 @@ def _build_weight_formulas(scheme: Scheme) -> Iterator[Formula]:
     if weight is None or weight is scheme:
         return
     yield from (Formula(f"weights: {name}", latex) for name, latex in build_formulas(weight))
-    used = rf"y{format_element(weight)}" if weight.gain or weight.bias else format_hat(weight)
+    used = rf"y{format_element_subscript(weight)}" if weight.gain or weight.bias else format_hat(weight)
     yield Formula(
-        "where", rf"{scheme.symbol}{format_element(scheme)} \text{{ is the layer's sum with the weights }} {used}"
+        "where",
+        rf"{scheme.symbol}{format_element_subscript(scheme)} \text{{ is the layer's sum with the weights }} {used}",
     )

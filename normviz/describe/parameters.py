@@ -117,7 +117,10 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 
 
 def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
-    """Return the shape of a state here, in PyTorch and in Keras; a statistic has the shape of A's statistics."""
+    """Return three shapes of a layer's statistic: in this library, in PyTorch and in Keras.
+
+    A running statistic has the shape of the means over the first field.
+    """
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
     if name == "running whitening matrix":

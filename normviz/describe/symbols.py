@@ -54,10 +54,10 @@ def format_centred(scheme: Scheme) -> str:
 
 def format_hat(scheme: Scheme) -> str:
     """Return the LaTeX of the normalized element x̂ with its subscript."""
-    return rf"\hat{{{scheme.symbol}}}{format_element(scheme)}"
+    return rf"\hat{{{scheme.symbol}}}{format_element_subscript(scheme)}"
 
 
-def format_element(scheme: Scheme) -> str:
+def format_element_subscript(scheme: Scheme) -> str:
     """Return the subscript of an element, such as nhwc."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
 
@@ -69,7 +69,7 @@ def format_neighbour(scheme: Scheme) -> str:
 
 def format_difference(scheme: Scheme) -> str:
     """Return the LaTeX of x − μ for one element."""
-    return rf"{scheme.symbol}{format_element(scheme)}-\mu{build_averages(scheme)['A'].index}"
+    return rf"{scheme.symbol}{format_element_subscript(scheme)}-\mu{build_averages(scheme)['A'].index}"
 
 
 def format_mean_square(scheme: Scheme) -> str:

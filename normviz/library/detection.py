@@ -146,17 +146,19 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
     detection = detect_normalization(given, target, layout)
     layers: tuple[DetectedLayer, ...]
     if detection.is_unique:
-        verdict, layers = "one", (_make_layer(given, target, detection.answer[0], detection.answer),)
+        verdict, layers = "one", (_make_explanation(given, target, detection.answer[0], detection.answer),)
     elif detection.answer:
-        verdict, layers = "several", tuple(_make_layer(given, target, fit, (fit,)) for fit in detection.answer)
+        verdict, layers = "several", tuple(_make_explanation(given, target, fit, (fit,)) for fit in detection.answer)
     else:
         layers = tuple(map(_make_undecided_layer, detection.undecided))
         verdict = "several" if layers or detection.constant else "none"
     return DetectedNormalization(verdict, layers, summarize_detection(detection), tuple(explain_detection(detection)))
 
 
-def _make_layer(x: np.ndarray, y: np.ndarray, fit: CandidateFit, layouts: tuple[CandidateFit, ...]) -> DetectedLayer:
-    """Make an explanation from a fit; `layouts`: its fits in all layouts in which it is the same."""
+def _make_explanation(
+    x: np.ndarray, y: np.ndarray, fit: CandidateFit, layouts: tuple[CandidateFit, ...]
+) -> DetectedLayer:
+    """Return the layer that a fit describes; `layouts`: the fits of all layouts that lead to the same layer."""
     eps = None if not fit.eps else USUAL_EPS if USUAL_EPS in fit.eps else fit.eps[0]
     gain = bias = None
     if fit.level >= CHANNELS and (fit.gain or fit.bias):

@@ -86,7 +86,7 @@ def _show_answers(step: LessonStep, place: LessonPlace) -> None:
                 format_lesson_markdown(answer.text), key=f"lesson-answer-{k}", icon=icon, wrap=True,
                 type="primary" if is_chosen else "secondary", shortcut=str(k + 1),
             ):  # fmt: skip
-                _choose_answer(step, place._replace(answer=k))
+                _reveal_answer(step, place._replace(answer=k))
     if place.answer is not None:
         chosen = step.answers[place.answer]
         verdict = WORDS["right" if chosen.is_right else "wrong"]
@@ -94,7 +94,7 @@ def _show_answers(step: LessonStep, place: LessonPlace) -> None:
         st.markdown(f"**{verdict}** {reason}  \n**{WORDS['look']}** {look}")
 
 
-def _choose_answer(step: LessonStep, place: LessonPlace) -> None:
+def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
     """Open the link that reveals the answer; without one, keep the page as it is."""
     if step.reveal:
         switch_to_page(*make_place_link(place))

@@ -64,7 +64,7 @@ class PicturePair(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def make_photographs() -> np.ndarray:
+def load_photographs() -> np.ndarray:
     """Load two photographs, darkened, (2, H, W, 4): red, green, blue and their mean."""
     x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *PHOTO_SIZE, 3), 0)[::-1]
     return np.concatenate([x, x.mean(-1, keepdims=True)], -1)
@@ -72,7 +72,7 @@ def make_photographs() -> np.ndarray:
 
 def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
     """Return x̂ of a picture of the batch before and after a change, at ε = 0; scheme "none": the picture itself."""
-    x = make_photographs()
+    x = load_photographs()
     before, after = (
         np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[index] for each in (x, PICTURE_CHANGES[change].apply(x))
     )
@@ -115,7 +115,7 @@ def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> st
 
 def _describe_scope(scheme: Scheme) -> str:
     """Describe what a scheme normalizes: "normalizes each channel"."""
-    noun = name_field(scheme.fields[-1], scheme.axes, make_photographs().shape)
+    noun = name_field(scheme.fields[-1], scheme.axes, load_photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 

@@ -57,7 +57,7 @@ class NamedSchemes:
 
 
 @dataclass(frozen=True)
-class InvarianceSet:
+class SchemesByInvariances:
     """Group of all schemes that have the same invariances.
 
     Attributes:
@@ -102,7 +102,7 @@ def list_fields(layer: str) -> list[Field | None]:
     return found
 
 
-def build_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
+def build_scheme_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
     """Build the scheme with these fields behind a weight scheme."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
@@ -160,11 +160,11 @@ def _build_scheme_index(layer: str) -> _SchemeIndex:
     number = np.array([patterns.index(_generalize_field(field)) for field in every])
     pairs = list(product(FRONT_KEYS, patterns, patterns))
     absorbs = {
-        reach: compute_invariances(build_from_fields(*reach[1:], reach[0]), layer)
+        reach: compute_invariances(build_scheme_from_fields(*reach[1:], reach[0]), layer)
         for reach in map(_generalize_pair, pairs)
     }
     rows = [
-        {*absorbs[_generalize_pair(pair)], *find_met_conditions(build_from_fields(*pair[1:], pair[0]), layer)}
+        {*absorbs[_generalize_pair(pair)], *find_met_conditions(build_scheme_from_fields(*pair[1:], pair[0]), layer)}
         for pair in pairs
     ]
     counts = np.bincount(number)
@@ -243,7 +243,7 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
         front, a, b = np.unravel_index(self._positions[at], (len(FRONT_KEYS), count, count))
         row = index.has[front, index.pattern[a], index.pattern[b]]
         return adapt_to_demands(
-            build_from_fields(index.fields[a], index.fields[b], FRONT_KEYS[front]), self._demands
+            build_scheme_from_fields(index.fields[a], index.fields[b], FRONT_KEYS[front]), self._demands
         ), _read_invariances(row)
 
 
@@ -258,7 +258,7 @@ def find_schemes(demands: Demands) -> FoundSchemes:
 
 
 @lru_cache(maxsize=64)
-def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[InvarianceSet, ...]:
+def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[SchemesByInvariances, ...]:
     """Count the schemes of each set of invariances that occurs, from the smallest set."""
     index = _build_scheme_index(layer)
     counts: Counter[Invariances] = Counter()
@@ -270,7 +270,9 @@ def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Invar
     for scheme in list_registered_schemes(layer, weights):
         known.setdefault(compute_invariances(scheme, layer), []).append(scheme)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
-    return tuple(InvarianceSet(each, counts[each], group_scheme_names(known.get(each, ()), layer)) for each in order)
+    return tuple(
+        SchemesByInvariances(each, counts[each], group_scheme_names(known.get(each, ()), layer)) for each in order
+    )
 
 
 def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
@@ -365,4 +367,4 @@ def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.nd
 def make_probe_scheme(layer: str, front: str) -> Scheme:
     """Make the scheme behind a weight scheme that centres and divides over the channels of each example."""
     over = list_fields(layer)[SEARCHED_RULES.index(FULL)]
-    return build_from_fields(over, over, front)
+    return build_scheme_from_fields(over, over, front)

@@ -107,7 +107,7 @@ def unpack_results(content: bytes) -> tuple[str, dict[str, Arrays]]:
 
 
 def get_example_path(key: str) -> Path:
-    """Return the path of an experiment's file."""
+    """Return the path of the file that stores the shipped result of an experiment."""
     return EXAMPLES_FOLDER / f"{key}.npz.xz"
 
 

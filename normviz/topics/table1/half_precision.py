@@ -20,7 +20,7 @@ def explain_half_precision_failures(scheme: Scheme, change: Transformation, sett
     """Explain where ε vanishes or squares overflow in half precision, in sentences; none for longer types."""
     if setting.dtype not in HALF_DTYPES or not has_eps(scheme):
         return []
-    usual, largest = _measure_sizes(scheme, change.key, reduce_to_first_layer(setting))
+    usual, largest = _measure_magnitudes(scheme, change.key, reduce_to_first_layer(setting))
     eps, dtype = setting.eps, setting.dtype
     found = []
     if dtype == "float16" and 0 < eps < LEAST / 2:
@@ -36,8 +36,8 @@ def explain_half_precision_failures(scheme: Scheme, change: Transformation, sett
 
 
 @lru_cache(maxsize=256)
-def _measure_sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
-    """Measure the median of the original's E_B[v²], and the largest |v| of original and twin."""
+def _measure_magnitudes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
+    """Return the median of E_B[v²] without the change, and the largest |v| with or without it."""
     v, square, _ = compute_centred_squares(scheme, setting)
     transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])
     return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))

@@ -198,6 +198,6 @@ def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Scrip
 
 
 def _simplify_rule(rule: Rule, sizes: tuple[int, ...]) -> Rule:
-    """Return own or full in place of groups or windows that are the same in every layer."""
+    """Return the rule "own" or "full" if groups or windows amount to it for all `sizes`; otherwise the rule itself."""
     same = {rule.simplify(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule

@@ -22,7 +22,7 @@ HTML = """
 """
 
 
-def show_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
+def show_chosen_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
     """Show the panel with the numbers of the cube's selected element, in an element `st-key-{key}`.
 
     Args:

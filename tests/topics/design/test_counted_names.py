@@ -10,7 +10,13 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import LAYERS
 from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
-from normviz.topics.design.search import build_from_fields, find_nearest_schemes, find_schemes, list_fields, take_census
+from normviz.topics.design.search import (
+    build_scheme_from_fields,
+    find_nearest_schemes,
+    find_schemes,
+    list_fields,
+    take_census,
+)
 from normviz.topics.design.wording import format_named_labels
 
 FRONTS = (*((key,) for key in FRONT_KEYS), FRONT_KEYS)
@@ -26,7 +32,7 @@ def computed(scheme, layer):
 @lru_cache
 def every(layer):
     """x̂ of all schemes of a layer with nothing in front."""
-    return {computed(build_from_fields(a, b), layer) for a, b in product(list_fields(layer), repeat=2)}
+    return {computed(build_scheme_from_fields(a, b), layer) for a, b in product(list_fields(layer), repeat=2)}
 
 
 @pytest.mark.parametrize("layer", LAYERS)

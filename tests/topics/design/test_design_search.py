@@ -13,7 +13,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
 from normviz.topics.design.search import (
-    build_from_fields,
+    build_scheme_from_fields,
     compute_invariances,
     find_conflict,
     find_nearest_schemes,
@@ -183,8 +183,8 @@ def test_what_cannot_be_asked_is_refused_in_words(given):
 
 def test_own_everywhere_is_no_step():
     assert list_fields("dense").count(None) == list_fields("conv").count(None) == 1
-    assert build_from_fields(None, None).key == "none"
-    assert build_from_fields(None, None, "weight").key == "weight"
+    assert build_scheme_from_fields(None, None).key == "none"
+    assert build_scheme_from_fields(None, None, "weight").key == "weight"
 
 
 @pytest.mark.parametrize("count", mark_heavy_except([10], [10, 40]))

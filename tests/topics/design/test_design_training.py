@@ -233,8 +233,8 @@ def test_a_job_is_one_stack_on_a_gpu(layer):
 
 
 def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):
-    made, real = [], search.build_from_fields
-    monkeypatch.setattr(search, "build_from_fields", lambda *given: made.append(given) or real(*given))
+    made, real = [], search.build_scheme_from_fields
+    monkeypatch.setattr(search, "build_scheme_from_fields", lambda *given: made.append(given) or real(*given))
     take_census("conv", FRONT_KEYS)
     parts = plan_trainings.__wrapped__("conv", FRONT_KEYS, FIRST_SAMPLE_SIZE, 77)
     assert len(made) == sum(len(part.rows) for part in parts)

@@ -75,8 +75,8 @@ def measure_inference_gap(seed: int) -> float:
     condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
     "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare digits in a mini-batch and alone for all three variants, and the two modes of batch
-    norm.
+    """Yield trials that compare x̂ of digits in a mini-batch with x̂ of each digit alone, for the three variants of
+    layer norm; then a trial that compares the two modes of batch norm.
     """
     for key, axes in LAYER_NORM_VARIANTS.items():
         effects = repeat_over_seeds(seed, partial(measure_companion_effect, key))
