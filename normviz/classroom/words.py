@@ -88,7 +88,7 @@ DESK_WORDS = {
     "answer-link": "Show it in the app",
     "ask-table": "Ask about a case of Table 1",
     "ask-table-how": "A network and its twin train on the same images, and one thing is changed for the twin. Do both "
-    "learn the same way?",
+    "learn the same way? Click a ? to choose the case.",
     "ask-cell": "Ask this case",
     "ask-words": "Ask in your own words",
     "own-text": "Question",

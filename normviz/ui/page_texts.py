@@ -314,7 +314,7 @@ PAGE_TEXTS = (
         question="What do the normalizations in your model do?",
         why="We change the input of every layer and watch its output. So the table says what a layer computes, "
         "whatever its name.",
-        first="Select a row of the table, and its layer opens below. Then record **your own model**.",
+        first="Select a row of the table, and its layer opens below. Then open **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
         "and whether training and inference agree.",
         see=(

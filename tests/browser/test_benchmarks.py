@@ -7,8 +7,7 @@ import sys
 
 import pytest
 from browsing import ROOT
-
-from normviz.ui.page_texts import PAGE_TEXTS
+from wandering import STATES
 
 WITHOUT_BROWSER = ("search.py", "gpu.py")
 """Their smallest runs are tests elsewhere: tests/topics/table1/test_search.py and tests/test_gpu.py."""
@@ -34,7 +33,7 @@ TITLES = {
     ],
     "inspectors.py": [""],
     "library.py": ["normalize, 8 × 24 × 24 × 16, float32, ms of processor time: medians of 1"],
-    "links.py": [f"{len(PAGE_TEXTS)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "links.py": [f"{len(STATES)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
     "map.py": [""],
     "phones.py": ["One server with SQLite"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],

@@ -59,19 +59,17 @@ def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
         "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
         "Normalization": [name_scheme(layer) for layer in model.layers],
         "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
-        "Change by other examples": [describe_change(layer.influence) for layer in model.layers],
-        "Change by eval()": [describe_change(layer.gap) for layer in model.layers],
+        "Output changes with the other examples by": [describe_change(layer.influence) for layer in model.layers],
+        "Output changes with eval() by": [describe_change(layer.gap) for layer in model.layers],
         "Statistics from": [describe_sources(layer) for layer in model.layers],
-        "Input": [f"({', '.join(layer.layout)}) = {format_shape(layer.shape)}" for layer in model.layers],
-        "ε": ["–" if layer.eps is None else typeset(layer.eps, 3) for layer in model.layers],
     }
 
 
 COLUMN_HELP = {
     "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
-    "Change by other examples": "Change of one example's output when all other examples of the batch are replaced, in "
-    "training. σ is the standard deviation of the layer's output.",
-    "Change by eval()": "Change of the layer's output from training mode to inference mode, in the same unit.",
+    "Output changes with the other examples by": "Change of one example's output when all others of its "
+    "batch are replaced, in training. σ is the standard deviation of the layer's output.",
+    "Output changes with eval() by": "Change of the layer's output from training mode to inference mode, in the same unit.",
 }
 """Explanations of the columns."""
 

@@ -327,6 +327,7 @@ def test_a_plain_tanh_is_dynamic_tanh_with_an_alpha_of_one():
 RANDOM_LAYERS = [(40, 3), *((800, seed) for seed in range(5))]
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning")  # a sample variance of one element
 @pytest.mark.parametrize("case", mark_heavy_except(RANDOM_LAYERS[:1], RANDOM_LAYERS), ids=str)
 def test_random_layers_are_not_named_wrongly(case):
     count, seed = case
