@@ -69,7 +69,7 @@ COLUMN_HELP = {
     "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
     "Output changes with the other examples by": "Change of one example's output when all others of its "
     "batch are replaced, in training. σ is the standard deviation of the layer's output.",
-    "Output changes with eval() by": "Change of the layer's output from training mode to inference mode, in the same unit.",
+    "Output changes with eval() by": "Change of the layer's output from training to inference mode, in the same unit.",
 }
 """Explanations of the columns."""
 
