@@ -260,7 +260,8 @@ export class Desk {
   show() {
     const { opened, results } = this;
     this.part("before").hidden = Boolean(opened);
-    this.part("ask-first").classList.toggle("main", Boolean(opened)); // before, "Open a class" is the main button
+    const ask = find(this.root, "[data-do=ask-cell]", HTMLElement);
+    ask.classList.toggle("main", Boolean(opened)); // until then "Open a class" is the main button
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;
     for (const name of ["stage", "none"])
       this.part(name).hidden = !opened || (name === "stage") !== Boolean(results?.question);

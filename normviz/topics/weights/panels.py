@@ -36,6 +36,7 @@ from normviz.topics.weights.state import (
     get_stretch_ratios,
 )
 from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, flatten_to_matrix, run_power_iteration
+from normviz.ui.legend import show_legend
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
@@ -72,7 +73,7 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step; before the first step only the two vectors."""
+    """Show the runs of SGD up to a step; before the first step, what each run trains."""
     run = runs["weight"]
     st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
@@ -101,13 +102,12 @@ _RUN_SENTENCES = {
 
 def _explain_runs(theme: str) -> None:
     """Show what the two runs train, in the colours of their paths."""
-    colours = [style_curve(k, THEMES[theme])["color"] for k in range(len(_RUN_SENTENCES))]
-    rows = zip(colours, _RUN_SENTENCES.items(), strict=True)
-    lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, (name, text) in rows)
     grey = "Lighter" if theme == "light" else "Darker"
     first, second = DIGIT_PAIR
     st.markdown(f"Two runs of SGD learn to tell {first} from {second}, from the same **w**. {grey} grey: a lower loss.")
-    st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
+    show_legend(
+        (style_curve(k, THEMES[theme])["color"], name, text) for k, (name, text) in enumerate(_RUN_SENTENCES.items())
+    )
 
 
 def _write_headline(runs: dict[str, DescentPath], step: int) -> str:

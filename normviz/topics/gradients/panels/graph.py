@@ -8,6 +8,7 @@ from normviz.core.text import format_number
 from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
 from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
+from normviz.ui.legend import show_legend
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
@@ -80,9 +81,7 @@ def show_chain(view: View, theme: str) -> None:
 
 def _show_paths(theme: str) -> None:
     """Show the three paths of the gradient in words, in the colours of the graph."""
-    rows = zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True)
-    lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
-    st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
+    show_legend(zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True))
     st.markdown(BACKWARD_NOTE)
 
 
