@@ -59,17 +59,17 @@ def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
         "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
         "Normalization": [name_scheme(layer) for layer in model.layers],
         "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
-        "Output changes with the other examples by": [describe_change(layer.influence) for layer in model.layers],
-        "Output changes with eval() by": [describe_change(layer.gap) for layer in model.layers],
+        "Change if the other examples are swapped": [describe_change(layer.influence) for layer in model.layers],
+        "Change if you call eval()": [describe_change(layer.gap) for layer in model.layers],
         "Statistics from": [describe_sources(layer) for layer in model.layers],
     }
 
 
 COLUMN_HELP = {
     "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
-    "Output changes with the other examples by": "Change of one example's output when all others of its "
+    "Change if the other examples are swapped": "Change of one example's output when all others of its "
     "batch are replaced, in training. σ is the standard deviation of the layer's output.",
-    "Output changes with eval() by": "Change of the layer's output from training to inference mode, in the same unit.",
+    "Change if you call eval()": "Change of the layer's output from training to inference mode, in the same unit.",
 }
 """Explanations of the columns."""
 

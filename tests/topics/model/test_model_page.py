@@ -51,8 +51,8 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     ]  # fmt: skip
     assert dict(table.value.iloc[5]) == {
         "Layer": "norm", "Normalization": "Group", "Averages over": "H, W, C in 4 groups",
-        "Statistics from": "each example", "Output changes with the other examples by": "none",
-        "Output changes with eval() by": "none",
+        "Statistics from": "each example", "Change if the other examples are swapped": "none",
+        "Change if you call eval()": "none",
     }  # fmt: skip
 
 
