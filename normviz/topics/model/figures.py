@@ -17,11 +17,12 @@ def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
     figure.add_scatter(
         x=gaps.shift, y=gaps.ratio, mode="markers", showlegend=False, name="",
         marker={"color": colours.training, "size": 10, "opacity": 0.7},
-        customdata=gaps.number, hovertemplate="channel %{customdata}<br>mean %{x:.3g} deviations away, deviation × %{y:.3g}",
+        customdata=gaps.number,
+        hovertemplate="channel %{customdata}<br>mean %{x:.3g} deviations away, deviation × %{y:.3g}",
     )  # fmt: skip
     reach, top = 1.15 * max(float(np.abs(gaps.shift).max()), 0.5), 1.15 * max(float(gaps.ratio.max()), 1.2)
     figure.update_xaxes(
         range=[-reach, reach], title={"text": "batch mean − running mean, in running deviations", "standoff": 4}
     )
-    figure.update_yaxes(range=[-0.06 * top, top], title="batch deviation / running deviation", automargin=True)
+    figure.update_yaxes(range=[-0.06 * top, top], title="deviation, batch / running", automargin=True)
     return apply_chart_style(figure, colours, {"l": 60, "t": 10, "b": 46})
