@@ -24,9 +24,9 @@ MIN_CLEAR_SHARE = 0.5
 MIN_TOTAL_DIGITS = 9
 """Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
-MIN_EVIDENCE, MIN_EVIDENCE_BEHIND_AFFINE = 2.0, 3.0
-"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): ten times the odds behind γ
-and β, whose axes multiply the explanations tried.
+MIN_EVIDENCE = 3.0
+"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): a few hundred candidates and ε
+are tried, of which one may match two digits by chance.
 """
 
 MIN_DIGITS_EACH = 0.5
@@ -84,7 +84,7 @@ def fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOut
     is_told = (
         all(is_excluded(y, found, rival) for rival in rivals)
         and is_constant_with(y, trial, found)
-        and measure_evidence(y, trial, found) >= MIN_EVIDENCE_BEHIND_AFFINE
+        and measure_evidence(y, trial, found) >= MIN_EVIDENCE
         and not is_normalized(y, found.allowed)
         and _judge_fit(y, found._replace(free=count_levels(y, found)), trial.eps, 0.0).is_decided
     )
