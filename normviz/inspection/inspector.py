@@ -220,10 +220,11 @@ def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> lis
 
 
 def _list_untraced(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
-    """Return a note on each product with statistics that was not probed and is in no normalization."""
+    """Return a note on each call that may normalize, was not probed and is in no normalization."""
     names = (name for name in recorder.untraced if not any(_is_inside(name, outer) for outer in found))
     return [
-        f"{name} was not probed: it may normalize, but in place, or with statistics of several tensors."
+        f"{name} was not probed: it may normalize, but in place, with statistics of several tensors, or along a single "
+        "axis."
         for name in names
     ]
 

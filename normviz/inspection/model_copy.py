@@ -35,11 +35,21 @@ def copy_model(model: nn.Module) -> nn.Module:
             copied = copy.deepcopy(model, dict(known))
         except TypeError:
             copied = copy.deepcopy(model, known | _find_uncopyable(model))
-        return copied.to(device="cpu", dtype=torch.float64)
+        return _undo_compilation(copied).to(device="cpu", dtype=torch.float64)
     except Exception as error:
         raise InvalidInput(
             f"the model cannot be copied ({shorten_error(error)}); inspection works on a copy."
         ) from error
+
+
+def _undo_compilation(model: nn.Module) -> nn.Module:
+    """Return a model with the modules that `torch.compile` compiled as they were before: compiled code has no calls."""
+    model = getattr(model, "_orig_mod", model)
+    for module in list(model.modules()):
+        module._compiled_call_impl = None
+        for name, child in module.named_children():
+            setattr(module, name, getattr(child, "_orig_mod", child))
+    return model
 
 
 def convert_batch(batch: Any) -> Any:

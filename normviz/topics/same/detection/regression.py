@@ -25,7 +25,7 @@ MIN_TOTAL_DIGITS = 9
 """Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
 MIN_EVIDENCE = 3.0
-"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): a few hundred candidates and ε
+"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): hundreds of candidates and ε
 are tried, of which one may match two digits by chance.
 """
 
