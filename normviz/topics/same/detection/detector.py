@@ -49,7 +49,9 @@ class Detection:
         found = [fit for fit in good if fit.level == simplest]
         computed = {self.make_computation_key(fit) for fit in found}
         found = [fit for fit in good if fit in found or self.make_computation_key(fit) in computed]
-        equal = [fit for fit in self.fits if found and fit.fits and fit.level <= simplest and fit not in found]
+        is_any_line = simplest == CHANNELS and any(is_affine(fit.schemes) for fit in found)
+        most = NOTHING if is_any_line else simplest  # lines are several in any case
+        equal = [fit for fit in self.fits if found and fit.fits and fit.level <= most and fit not in found]
         hidden = [fit for fit in self.fits if any(self._may_mimic(each, fit) for each in found)]
         others = (fit for fit in hidden if fit not in (*found, *equal))
         return (*found, *equal, *(replace(fit, level=CHANNELS, along=("C",)) for fit in others))
