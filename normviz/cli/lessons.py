@@ -14,6 +14,7 @@ from normviz.classroom.lessons.lesson_files import read_lesson
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.data.output import print_message, write_file
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--check", nargs="+", type=Path, metavar="FILE", help="check your own; a line for every mistake")
     group.add_argument("--template", action="store_true", help="print a lesson to begin your own with")
     group.add_argument("--handout", nargs=2, metavar=("KEY", "OUT.html"), help="write a page to print")
+    parser.add_argument("--lang", choices=LANGUAGES, default=DEFAULT_LANGUAGE, help="language of the lessons")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.template:
         print(TEMPLATE_PATH.read_text(), end="")
         return 0
-    lessons = load_lessons(os.environ)
+    lessons = load_lessons(os.environ, arguments.lang)
     if arguments.handout:
         key, path = arguments.handout
         if key not in lessons:
             raise InvalidInput(f"no lesson is called {key!r}; there are {join_words(lessons, 'and')}.")
-        write_file(Path(path), build_handout(lessons[key]).encode())
+        write_file(Path(path), build_handout(lessons[key], arguments.lang).encode())
     elif arguments.json:
         print(json.dumps(list(map(build_lesson_record, lessons.values())), ensure_ascii=False, indent=2))
     else:
