@@ -21,6 +21,7 @@ from normviz.core.text import format_exact as format_exact
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import get_current_session
+from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
 from normviz.web.components.toolbar import show_toolbar
 
@@ -88,8 +89,11 @@ def sync_page_values(
     yield view
     relevant = partial(matters, view)
     store_values(page, params, view | frame, relevant)
-    presenting = frame[PRESENTING_PARAM.name]
-    show_toolbar(presenting, bool(view.get("only")), partial(reset_values, params), toggle_presentation)
+    show_toolbar(
+        frame[PRESENTING_PARAM.name], bool(view.get("only")),
+        request_share_dialog, partial(reset_values, params), toggle_presentation,
+    )  # fmt: skip
+    show_requested_share_dialog()
     show_notes(page, params, view | frame, notes, relevant)
 
 
