@@ -7,6 +7,7 @@ from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
+from normviz.classroom.lessons.teacher_notes import format_teacher_note
 from normviz.describe.interface_words import Words, fill_words, get_words
 from normviz.ui.frame import show_language_choice, switch_to_page
 from normviz.ui.link import get_language, trust_link
@@ -129,14 +130,8 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
 
 def _show_teacher_note(lesson: Lesson, language: str) -> None:
     """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
-    note, words = lesson.note, get_words("lesson", language)
-    plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
-    st.markdown(
-        f"**{words['goal']}.** {format_lesson_markdown(note.goal)}\n\n"
-        f"**{words['misconception']}.** {format_lesson_markdown(note.misconception)}\n\n"
-        f"**{words['plan']}.**\n{plan}\n\n"
-        f"**{words['simplified']}.** {format_lesson_markdown(note.simplified)}"
-    )
+    words = get_words("lesson", language)
+    st.markdown(format_teacher_note(lesson.note, words))
     st.download_button(
         words["handout"], lambda: build_handout(lesson, language), f"{lesson.key}.html", "text/html", on_click="ignore",
         key=f"handout {lesson.key}",
