@@ -86,9 +86,9 @@ DESK_WORDS = {
     "close": "Close the question",
     "reveal": "Reveal the answer",
     "answer-link": "Show it in the app",
-    "ask-table": "Ask about a case of Table 1",
-    "ask-table-how": "A network and its twin train on the same images, and one thing is changed for the twin. Do both "
-    "learn the same way? Click a ? to choose the case.",
+    "ask-table": "Ask about a case of Table 1 of “Layer Normalization” (Ba et al. 2016)",
+    "ask-table-how": "A network and its twin differ in one thing. Do both learn the same way? Click a ? to choose the "
+    "case.",
     "ask-cell": "Ask this case",
     "ask-words": "Ask in your own words",
     "own-text": "Question",
