@@ -220,7 +220,6 @@ export class Desk {
    * @param {object} body
    */
   async send(name, body) {
-    if (!this.opened) await this.open();
     if (!this.opened) return;
     const { status, data } = await this.request(`/${name}`, body);
     if (status === 200) await this.look();
@@ -270,8 +269,8 @@ export class Desk {
   show() {
     const { opened, results } = this;
     this.part("before").hidden = Boolean(opened);
-    const ask = find(this.root, "[data-do=ask-cell]", HTMLElement);
-    ask.classList.toggle("main", Boolean(opened)); // until then "Open a class" is the main button
+    for (const name of ["ask-cell", "ask-step", "lead-step", "ask-own"])
+      find(this.root, `[data-do=${name}]`, HTMLButtonElement).disabled = !opened;
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;
     for (const name of ["stage", "none"])
       this.part(name).hidden = !opened || (name === "stage") !== Boolean(results?.question);
