@@ -1,4 +1,4 @@
-"""What a worker does before its first job, so that no visitor waits for it. Importing this module imports no torch."""
+"""Preparations of a worker before its first job, so that no visitor waits for them; this module imports no torch."""
 
 from collections import deque
 
