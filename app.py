@@ -17,6 +17,8 @@ from normviz.core.errors import InvalidInput
 from normviz.topics.experiments.experiment_runs import get_experiment_queue
 from normviz.topics.table1.training_panels import get_table_queue
 from normviz.ui.frame import frame_page, show_menu
+from normviz.ui.link import get_language
+from normviz.ui.page_texts import translate_page_text
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.web.script_routes import create_routes
 
@@ -46,6 +48,7 @@ app = st.App(
 
 if __name__ == "__main__":
     page, story = show_menu()
+    story = story and translate_page_text(story, get_language())
     title = story.title if story else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
     in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading
