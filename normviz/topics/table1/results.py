@@ -177,7 +177,7 @@ def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
     return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)  # as many rows as a job on a GPU has; equal keys are then one object, and quickly compared
 def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
     """Return a key for each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
