@@ -7,7 +7,7 @@
 kinds outside the general form have derivatives of their own; a kind without one is trained by `ReferenceForm`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
@@ -20,7 +20,6 @@ from normviz.core.kinds.pointwise import PointwiseFunction
 from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
 from normviz.core.reductions import broadcast_statistic, divide
 from normviz.core.registry import Scheme
-from normviz.train.stacked_average import StackedAverage
 
 
 class FieldAverage:
@@ -142,12 +141,12 @@ class GeneralForm(TrainingForm):
 
     Attributes:
         summation, suppression: E_A and E_B; None for no centring, or no division.
-        eps: ε, one number, or one for every scheme or network in a shape that broadcasts.
+        eps: ε, one number, or one for every network in a shape that broadcasts.
         scale: a constant factor of x̂.
     """
 
-    summation: FieldAverage | StackedAverage | None
-    suppression: FieldAverage | StackedAverage | None
+    summation: FieldAverage | None
+    suppression: FieldAverage | None
     eps: float | torch.Tensor
     scale: float = 1.0
 
@@ -358,19 +357,6 @@ def make_training_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Ten
 def _make_general_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> GeneralForm:
     summation, suppression = (_make_average(field, shape, like) for field in (scheme.summation, scheme.suppression))
     return GeneralForm(summation, suppression, eps, scheme.compute_scale(shape))
-
-
-def make_stacked_form(schemes: Sequence[Scheme], shape: Shape, eps: float, like: torch.Tensor) -> GeneralForm:
-    """Make the forward and backward pass of different schemes of the general form, computed together.
-
-    A scheme that does not divide has E_B = 0 and ε = 1, so that σ = 1.
-    """
-    averages = (
-        StackedAverage([getattr(scheme, field) for scheme in schemes], shape, like)
-        for field in ("summation", "suppression")
-    )
-    by_scheme = [1.0 if scheme.suppression is None else eps for scheme in schemes]
-    return GeneralForm(*averages, torch.tensor(by_scheme, dtype=like.dtype, device=like.device).view(-1, *[1] * 5))
 
 
 def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> PointwiseForm:

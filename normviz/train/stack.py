@@ -15,10 +15,10 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import TrainingForm, make_stacked_form, make_training_form
+from normviz.train.gradient import TrainingForm, make_training_form
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
-from normviz.train.stacked_average import StackedAverage
+from normviz.train.stacked_form import StackedForm
 
 Value = TypeVar("Value")
 ResumableWork = Generator[None, None, Value]
@@ -66,7 +66,7 @@ class StackNormalizer:
         dtype: what input and output are rounded to.
         eps: ε.
         like: a tensor of the type and device.
-        stacked: ascending positions of different schemes that are computed together, as a `StackedAverage` can.
+        stacked: ascending positions of schemes that one `StackedForm` computes.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class StackNormalizer:
         self.dtype = dtype
         self.parts: list[tuple[slice | torch.Tensor, TrainingForm | None]] = []
         if stacked:
-            form = make_stacked_form([schemes[position] for position in stacked], shape, eps, like)
+            together = [scheme for scheme in map(schemes.__getitem__, stacked) if scheme is not None]
+            form = StackedForm(together, shape, eps, like)
             self.parts.append((_make_scheme_index(stacked, like.device), form))
         order = sorted({*range(len(schemes))} - {*stacked}, key=canonical)
         for _, equal in groupby(order, canonical):
@@ -114,16 +115,8 @@ class StackNormalizer:
 
 
 def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape) -> list[int]:
-    """Return the positions of the schemes of which one `StackedAverage` computes the statistics, if that is faster."""
-    found = [
-        position
-        for position, scheme in enumerate(schemes)
-        if scheme is not None
-        and scheme.is_general_form
-        and scheme.has_effect
-        and scheme.compute_scale(shape) == 1.0
-        and StackedAverage.can_average((scheme.summation, scheme.suppression), shape)
-    ]
+    """Return the positions of the schemes that one `StackedForm` computes, if they are enough for it to be faster."""
+    found = [place for place, each in enumerate(schemes) if each is not None and StackedForm.can_compute(each, shape)]
     return found if len(found) >= MIN_STACKED_SCHEMES else []
 
 

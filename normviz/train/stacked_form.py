@@ -1,4 +1,4 @@
-"""Averages over the fields of many schemes at once, so that a GPU computes them in a few large products."""
+"""The general form of many schemes at once: a GPU averages over all their fields in a few large products."""
 
 from collections.abc import Sequence
 from math import prod
@@ -7,6 +7,8 @@ import numpy as np
 import torch
 
 from normviz.core.fields import Field, Rule, Shape
+from normviz.core.registry import Scheme
+from normviz.train.gradient import TrainingForm
 
 MAX_MATRIX_SIZE = 256
 """The longest pair of axes, N · H or W · C, that is averaged by a matrix: beyond it the product takes too long."""
@@ -26,17 +28,9 @@ class StackedAverage:
         like: a tensor of the type and device.
     """
 
-    windows: Sequence[tuple[int, torch.Tensor]] = ()
-
     def __init__(self, fields: Sequence[Field | None], shape: Shape, like: torch.Tensor) -> None:
         self.left = _stack_matrices([None if field is None else field.rules[:2] for field in fields], shape[:2], like)
         self.right = _stack_matrices([None if field is None else field.rules[2:] for field in fields], shape[2:], like)
-
-    @staticmethod
-    def can_average(fields: Sequence[Field | None], shape: Shape) -> bool:
-        """Return True if these fields have no windows and the shape is not too large."""
-        has_windows = any(field is not None and field.windowed_axes for field in fields)
-        return not has_windows and max(prod(shape[:2]), prod(shape[2:])) <= MAX_MATRIX_SIZE
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return E x, in the shape of x."""
@@ -47,7 +41,45 @@ class StackedAverage:
             torch.bmm(self.left, by_row[:, network], out=out[:, network])
         return out.view(x.shape)
 
-    apply_transpose = __call__
+
+class StackedForm(TrainingForm):
+    """Forward and backward pass of the general form for a scheme of its own at each position of the first axis.
+
+    Both overwrite their tensor. A scheme that does not divide has E_B = 0 and ε = 1, so that σ = 1. For training alone:
+    no statistics are collected for inference.
+    """
+
+    def __init__(self, schemes: Sequence[Scheme], shape: Shape, eps: float, like: torch.Tensor) -> None:
+        self.summation = StackedAverage([scheme.summation for scheme in schemes], shape, like)
+        self.suppression = StackedAverage([scheme.suppression for scheme in schemes], shape, like)
+        eps_of_scheme = [1.0 if scheme.suppression is None else eps for scheme in schemes]
+        self.eps = torch.tensor(eps_of_scheme, dtype=like.dtype, device=like.device).view(-1, 1, 1, 1, 1, 1)
+
+    @staticmethod
+    def can_compute(scheme: Scheme, shape: Shape) -> bool:
+        """Return True if a scheme is of the general form, without windows or a factor, and the shape not too large."""
+        return (
+            scheme.is_general_form
+            and scheme.has_effect
+            and scheme.compute_scale(shape) == 1.0
+            and not any(field.windowed_axes for field in scheme.fields)
+            and max(prod(shape[:2]), prod(shape[2:])) <= MAX_MATRIX_SIZE
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Compute x̂; 0 where σ = 0, its limit as ε goes to 0."""
+        v = x.sub_(self.summation(x))
+        sigma = self.suppression(v.square()).add_(self.eps).sqrt_()
+        self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0)
+        self.xhat = v.mul_(self.inverse)
+        return self.xhat
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
+        g.mul_(self.inverse)
+        g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1.0)
+        del self.inverse, self.xhat
+        return g.sub_(self.summation(g))
 
 
 def _stack_matrices(
