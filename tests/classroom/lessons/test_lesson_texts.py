@@ -36,9 +36,7 @@ def list_texts(step):
 
 
 def list_numbers(text):
-    return NUMBER.findall(
-        re.sub(r"(?:Table|Tabelle) \d|nn\.\w+\([^)]*\)+|shape \([^)]*\)|\((?:\d+, )+…?\d*\)", "", text)
-    )
+    return NUMBER.findall(re.sub(r"Tab(?:le|elle) \d|nn\.\w+\([^)]*\)+|shape \([^)]*\)|\((?:\d+, )+…?\d*\)", "", text))
 
 
 def check_fact(stated, expression):
@@ -86,18 +84,12 @@ def test_a_translation_opens_the_same_pages_and_states_the_same_numbers(english,
     assert [each.is_right for each in other.answers] == [each.is_right for each in english.answers]
 
     def list_all(step):
-        return [
-            step.text,
-            step.question,
-            step.look,
-            *(text for each in step.answers for text in (each.text, each.reason)),
-        ]
+        answers = (text for each in step.answers for text in (each.text, each.reason))
+        return [step.text, step.question, step.look, *answers]
 
     for text, translated in zip(list_all(english), list_all(other), strict=True):
         assert set(list_numbers(read_german_numbers(translated))) == set(list_numbers(text)), translated
-        assert translated != text or not re.search(
-            r"[a-z]{4}", text.lower().replace("norm", "").replace("instance", "")
-        )
+        assert translated != text or not text.endswith((".", "?"))
 
 
 @pytest.mark.parametrize("step", [*STEPS, *(pytest.param(each.values[1], id=each.id) for each in TRANSLATED)])
