@@ -13,6 +13,8 @@ import streamlit as st
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
 from normviz.ui.frame import frame_page, show_menu
+from normviz.ui.link import get_language
+from normviz.ui.page_texts import translate_page_text
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.web.script_routes import create_routes
 
@@ -34,6 +36,7 @@ app = st.App(
 
 if __name__ == "__main__":
     page, story = show_menu()
+    story = story and translate_page_text(story, get_language())
     title = story.title if story else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
     in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading
