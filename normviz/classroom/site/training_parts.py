@@ -144,9 +144,9 @@ def _draw_mistakes(view: View) -> list[StepPart]:
     convention, job = CONVENTIONS[view["framework"]], NetworkTraining(view["batch"], view["eps"], view["seed"])
     measured = cases.measure_case_accuracies(_train_networks(job), job, convention, view["share"])
     rows = build_case_rows(measured, view, convention)
-    headline = write_costliest_mistakes(measured, view, convention)
+    words = "\n".join(write_costliest_mistakes(measured, view, convention))
     return [
-        make_words_part("heading", format_words_html(headline)),
+        make_words_part("heading", format_words_html(words)),
         make_plot_part("effect", lambda theme: draw_case_rows(rows, theme)),
     ]
 

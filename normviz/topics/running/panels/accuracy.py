@@ -102,7 +102,8 @@ def show(view: View, theme: str) -> None:
         show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
-    st.markdown(write_costliest_mistakes(measured, view, convention))
+    for line in write_costliest_mistakes(measured, view, convention):
+        st.markdown(line)
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
@@ -202,16 +203,16 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
     return {key: row for key, row in words.items() if key not in missing}
 
 
-def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> str:
-    """Write the costliest mistake as a headline, and the next two below it."""
+def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
+    """Write the costliest mistake as a headline, and the next two as a sentence."""
     if not measured:
-        return "### Accuracy …% → …%\nOther mistakes: …"
+        return "### Accuracy …% → …%", "Other mistakes: …"
     right, words = measured["population"].mean(), describe_cases(view, convention)
     mistakes = [key for key in words if key not in cases.CORRECT_CASES]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
     following = "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2])
     headline = f"### Accuracy {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}"
-    return f"{headline}\nOther mistakes: {following}."
+    return headline, f"Other mistakes: {following}."
 
 
 def _show_reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
