@@ -1,6 +1,7 @@
 """The pictures of the steps about the backward pass and the geometry of a step."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -112,6 +113,6 @@ def _draw_rate_parts(view: View) -> list[StepPart]:
     curves = train_single(replace(build_settings(RateSetting, view), delta=1.0))
     return [
         make_words_part("heading", format_words_html(write_growth_headline(curves))),
-        *(make_plot_part(key, lambda theme, key=key: draw_run_curve(curves, key, theme)) for key in RUN_TITLES),
+        *(make_plot_part(key, partial(draw_run_curve, curves, key)) for key in RUN_TITLES),
         make_words_part("below", format_words_html(explain_growth(curves))),
     ]
