@@ -4,6 +4,8 @@ The lessons themselves are files of their own. In braces: what is filled in.
 """
 
 LESSON_WORDS = {
+    "lessons": "Lessons",
+    "no-script": "The questions can be read without JavaScript. The pictures need it.",
     "step": "Step {number} of {count}",
     "back": "Back",
     "next": "Next",

@@ -20,6 +20,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import get_current_session
+from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
 from normviz.web.components.toolbar import show_toolbar
 
@@ -87,7 +88,10 @@ def sync_page_values(
     yield view
     relevant = partial(matters, view)
     store_values(page, params, view | {PRESENTING_PARAM.name: presenting}, relevant)
-    show_toolbar(presenting, bool(view.get("only")), partial(reset_values, params), toggle_presentation)
+    show_toolbar(
+        presenting, bool(view.get("only")), request_share_dialog, partial(reset_values, params), toggle_presentation
+    )
+    show_requested_share_dialog()
     show_notes(page, params, view, notes, relevant)
 
 

@@ -312,9 +312,9 @@ PAGE_TEXTS = (
         title="Your model",
         section="Training",
         question="What do the normalizations in your model do?",
-        why="We change the input of every layer and watch its output. So the table says what a layer computes, "
-        "whatever its name.",
-        first="Select a row of the table, and its layer opens below. Then open **your own model**.",
+        why="We swap the other examples of a batch, then call eval(), and measure how much each normalization’s output "
+        "changes.",
+        first="Select a row of the table to see its layer. Then open **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
         "and whether training and inference agree.",
         see=(

@@ -33,6 +33,9 @@ from normviz.web.script_routes import JOIN_PATH, format_preload_links, prefix_ba
 ICON_PATH = Path(__file__).with_name("icon.png")
 """The page's icon; an icon by name, ":material/…:", would make every browser request it from another server."""
 
+NOT_SHARED = ("normviz.train", "normviz.inspection", "normviz.testing", "normviz.cli")
+"""Packages that the server does not import at its start: torch takes a second and 120 MB."""
+
 
 class InjectionMiddleware:
     """ASGI middleware that adds style.css, history.js, opening.js and module links to every page of Streamlit.
@@ -96,7 +99,7 @@ def import_shared_modules() -> None:
     import pandas  # noqa: F401 - pages use it through other libraries
 
     for module in walk_packages(normviz.__path__, "normviz."):
-        if not module.name.startswith(("normviz.train", "normviz.cli")):  # torch comes with the first training
+        if not module.name.startswith(NOT_SHARED):
             import_module(module.name)
 
 

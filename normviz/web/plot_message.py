@@ -5,7 +5,7 @@ Without Streamlit, so that a web page of its own is built from it, too.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from normviz.charts.chart import Figure
 
@@ -68,6 +68,14 @@ class CubeParts:
 
 
 NO_CUBE = CubeParts()
+
+
+class DrawnCube(NamedTuple):
+    """A cube ready to be shown: its figure, its alternative text and its interactive parts."""
+
+    figure: Figure
+    alt: str
+    parts: CubeParts
 
 
 def build_plot_message(

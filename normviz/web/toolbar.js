@@ -1,4 +1,4 @@
-// Copies the link of the page, sets it back, and shows it to a class: in large type, without menu and controls, with
+// Shares the page, sets it back, and shows it to a class: in large type, without menu and controls, with
 // the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
 // a lesson the buttons to its steps.
 
@@ -12,7 +12,8 @@ import { find, makeElement } from "./dom.js";
 /** @typedef {keyof typeof ICONS} Act */
 
 const ICONS = {
-  copy: '<path d="M6.5 9.5l3-3M7 4.5l1.6-1.6a2.9 2.9 0 0 1 4.1 4.1L11 8.6M9 11.5l-1.6 1.6a2.9 2.9 0 0 1-4.1-4.1L5 7.4"/>',
+  share:
+    '<path d="M6.5 9.5l3-3M7 4.5l1.6-1.6a2.9 2.9 0 0 1 4.1 4.1L11 8.6M9 11.5l-1.6 1.6a2.9 2.9 0 0 1-4.1-4.1L5 7.4"/>',
   reset: '<path d="M3 3v3.5h3.5M3.3 6.3A5.2 5.2 0 1 1 2.8 8.6"/>',
   present: '<path d="M1.5 2.5h13M2.5 2.5v7.5h11V2.5M8 10v1.5M5.5 14L8 11.5 10.5 14"/>',
   before: '<path d="M10 3L5 8l5 5"/>',
@@ -22,7 +23,7 @@ const ICONS = {
 };
 /** @type {[Act, string][]} */
 const ALWAYS = [
-  ["copy", "Copy link"],
+  ["share", "Share"],
   ["reset", "Reset"],
   ["present", "Present"],
 ];
@@ -56,28 +57,6 @@ function makeButton(act, text, onclick) {
   node.setAttribute("aria-label", text);
   node.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true">${ICONS[act]}</svg><span>${text}</span>`;
   return node;
-}
-
-/**
- * Copy a text; return true on success. Without https there is no clipboard to write to; the browser then copies
- * what is selected.
- *
- * @param {string} text
- */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const field = makeElement("textarea", { value: text, readOnly: true, className: "nv-unseen" });
-    const focused = document.activeElement;
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    if (focused instanceof HTMLElement) focused.focus();
-    return done;
-  }
 }
 
 /**
@@ -127,12 +106,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   };
   /** @type {Record<Act, () => void>} */
   const acts = {
-    copy: async () => {
-      if (await copy(location.href)) return say("Copied");
-      const field = makeElement("input", { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
-      output.replaceChildren("Copy it: ", field);
-      field.select();
-    },
+    share: () => setTriggerValue("share", Date.now()),
     reset: () => {
       setTriggerValue("reset", Date.now());
       say("Set back");

@@ -7,6 +7,7 @@ from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
+from normviz.classroom.lessons.teacher_notes import format_teacher_note
 from normviz.classroom.words import LESSON_WORDS as WORDS
 from normviz.ui.frame import switch_to_page
 from normviz.ui.link import PRESENTING_PARAM, trust_link
@@ -126,14 +127,7 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace) -> None:
 
 def _show_teacher_note(lesson: Lesson) -> None:
     """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
-    note = lesson.note
-    plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
-    st.markdown(
-        f"**{WORDS['goal']}.** {format_lesson_markdown(note.goal)}\n\n"
-        f"**{WORDS['misconception']}.** {format_lesson_markdown(note.misconception)}\n\n"
-        f"**{WORDS['plan']}.**\n{plan}\n\n"
-        f"**{WORDS['simplified']}.** {format_lesson_markdown(note.simplified)}"
-    )
+    st.markdown(format_teacher_note(lesson.note))
     st.download_button(
         WORDS["handout"], lambda: build_handout(lesson), f"{lesson.key}.html", "text/html", on_click="ignore",
         key=f"handout {lesson.key}",
