@@ -12,8 +12,10 @@ import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
+from normviz.export.panels import SECTION_TITLE, draw_take_home_section
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
+from normviz.ui.share_dialog import SECTIONS
 from normviz.web.script_routes import create_routes
 
 
@@ -31,6 +33,8 @@ app = st.App(
     middleware=MIDDLEWARE,
     exception_handlers=EXCEPTION_HANDLERS,
 )
+
+SECTIONS[SECTION_TITLE] = draw_take_home_section
 
 if __name__ == "__main__":
     page, story = show_menu()

@@ -1,6 +1,7 @@
 """The files of a page's state: from a link, or from the values of an open page, to a script and a notebook."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from urllib.parse import urlencode
 
 from normviz.classroom.lessons.lesson_links import canonicalize_values, import_page_state, split_page_link
@@ -8,50 +9,40 @@ from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.export.notebook import build_notebook
 from normviz.export.script import PageScript, format_script
-from normviz.export.scripts import (
-    claims,
-    compare,
-    design,
-    divisive,
-    experiments,
-    geometry,
-    gradients,
-    lab,
-    model,
-    running,
-    same,
-    table1,
-    weights,
-    why,
-)
 from normviz.ui.link import View, clean_values
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.ui.tensor import fit_shape
 from normviz.ui.unknown_names import shorten_text
 
-SCRIPT_WRITERS: Mapping[str, Callable[[View], PageScript]] = {
-    "tensor_lab": lab.write_script,
-    "compare": compare.write_script,
-    "identities": same.write_script,
-    "why": why.write_script,
-    "gradients": gradients.write_script,
-    "geometry": geometry.write_script,
-    "invariance": table1.write_script,
-    "design": design.write_script,
-    "running": running.write_script,
-    "experiments": experiments.write_script,
-    "weights": weights.write_script,
-    "divisive": divisive.write_script,
-    "claims": claims.write_script,
-    "model": model.write_script,
+SCRIPT_MODULES: Mapping[str, str] = {
+    "tensor_lab": "lab",
+    "compare": "compare",
+    "identities": "same",
+    "why": "why",
+    "gradients": "gradients",
+    "geometry": "geometry",
+    "invariance": "table1",
+    "design": "design",
+    "running": "running",
+    "experiments": "experiments",
+    "weights": "weights",
+    "divisive": "divisive",
+    "claims": "claims",
+    "model": "model",
 }
-"""The function that writes the script of each page that shows numbers, by the name of the page's script."""
+"""The pages that show numbers, by the name of the page's script, and the modules of `scripts` that write theirs."""
 
 FITTED_PAGES = ("tensor_lab", "compare", "identities")
 """Pages that reduce the shape in a link to what they can draw."""
 
 FILE_FORMATS: Mapping[str, Callable[[str], str]] = {".py": str, ".ipynb": build_notebook}
 """The kinds of files by the ends of their names: functions from the text of a script to that of the file."""
+
+
+def find_script_writer(page: str) -> Callable[[View], PageScript]:
+    """Return the function that writes the script of a page; its topic is imported now."""
+    writer: Callable[[View], PageScript] = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}").write_script
+    return writer
 
 
 def read_page_view(link: str) -> tuple[str, View]:
@@ -68,8 +59,8 @@ def read_page_view(link: str) -> tuple[str, View]:
         page, values = split_page_link(link)
     except ValueError:
         page, values = link, {}
-    if page not in SCRIPT_WRITERS:
-        pages = join_words(["/", *(f"/{each}" for each in list(SCRIPT_WRITERS)[1:])])
+    if page not in SCRIPT_MODULES:
+        pages = join_words(["/", *(f"/{each}" for each in list(SCRIPT_MODULES)[1:])])
         raise InvalidInput(f"{shorten_text(link)!r} is no link to a page with numbers; those begin with {pages}.")
     state = import_page_state(page)
     if hasattr(state, "translate_former_link"):
@@ -88,7 +79,7 @@ def write_page_script(page: str, view: View) -> str:
     Raises:
         InvalidInput: the page itself can show nothing for these values.
     """
-    return format_script(SCRIPT_WRITERS[page](view), format_page_link(page, view))
+    return format_script(find_script_writer(page)(view), format_page_link(page, view))
 
 
 def write_page_file(page: str, view: View, suffix: str) -> str:

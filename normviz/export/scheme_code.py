@@ -45,16 +45,12 @@ def write_scheme_code(scheme: Scheme) -> Expression:
     >>> write_scheme_code(normviz.custom(None, "N=full,C=groups(2)"))
     'normviz.custom(None, "N=full,C=groups(2)")'
     """
-    if scheme.is_custom:
-        made = write_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
-        return write_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
     names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
     parameters = {names[name]: value for name, value in scheme.parameters.items()}
-    made = write_call("normviz.get_scheme", scheme.key, **parameters)
-    if get_scheme(scheme.key, **parameters) == scheme:
-        return made
-    fields = (write_call("normviz.Field.parse", str(field)) for field in (scheme.summation, scheme.suppression))
-    return write_call(f"{made}.with_fields", *fields)
+    if scheme.is_custom or get_scheme(scheme.key, **parameters) != scheme:  # windows along chosen axes
+        made = write_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
+        return write_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
+    return write_call("normviz.get_scheme", scheme.key, **parameters)
 
 
 def write_settings_code(settings: Any, name: str = "Setting") -> Expression:

@@ -31,11 +31,11 @@ def write_script(view: View) -> PageScript:
         write_code(
             """
             element = $element
-            print(f"x: {x[element]:.6g}")
+            print(f"x: {x[element]:.8g}")
             for name, (scheme, eps) in schemes.items():
                 result = normviz.normalize(x, scheme, eps=eps, layout="NHWC")
                 statistics = [part.shape for part in (result.mean, result.deviation) if part is not None]
-                print(f"{name}: x̂ = {result.xhat[element]:.6g}, statistics {statistics}")
+                print(f"{name}: x̂ = {result.xhat[element]:.8g}, statistics {statistics}")
             """,
             element=tuple(view["focus"]),
         ),

@@ -44,8 +44,8 @@ def write_script(view: View) -> PageScript:
 
             pixel = $pixel
             curve = compute_saturation(x, scheme, pixel)
-            print(f"pixel: {x[pixel]:.6g}, v: {curve.v:.6g}, mean square nearby: {curve.root**2:.6g}")
-            print(f"x̂: {result.xhat[pixel]:.6g}, saturated at {curve.level:.6g}")
+            print(f"pixel: {x[pixel]:.8g}, v: {curve.v:.8g}, mean square nearby: {curve.root**2:.8g}")
+            print(f"x̂: {result.xhat[pixel]:.8g}, saturated at {curve.level:.8g}")
             """,
             pixel=focus,
         ),

@@ -28,7 +28,7 @@ def _write_vectors(view: View) -> PageScript:
             x = np.array($tolist)
             eps = $eps
             one = normviz.normalize(x[None], "layer", eps, layout="NC")
-            print(f"mean = {one.mean.item():.6g}, divisor = {one.deviation.item():.6g}")
+            print(f"mean = {one.mean.item():.8g}, divisor = {one.deviation.item():.8g}")
             print("v = x − mean =", one.v[0])
             print("x̂ = v / divisor =", one.xhat[0])
             """,
@@ -48,7 +48,7 @@ def _write_vectors(view: View) -> PageScript:
                 a = normviz.normalize(start[None], "layer", eps, layout="NC").xhat[0]
                 b = normviz.normalize((start + change)[None], "layer", eps, layout="NC").xhat[0]
                 angle = np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
-                print(f"{name}: the step is {np.linalg.norm(change):.6g} long and turns it by {angle:.6g}°")
+                print(f"{name}: the step is {np.linalg.norm(change):.8g} long and turns it by {angle:.8g}°")
             """,
             dxhat=list(INCOMING_GRADIENT),
             rate=LEARNING_RATE,
@@ -107,7 +107,7 @@ def _write_fisher(view: View) -> PageScript:
             distance = $distance
             for scheme in ("none", $scheme):
                 now, twice = (compute_step_lengths(scheme, model, distance, factor) for factor in (1.0, 2.0))
-                print(f"{scheme}: {now.across:.6g}, and {twice.across:.6g} if w were twice as long")
+                print(f"{scheme}: {now.across:.8g}, and {twice.across:.8g} if w were twice as long")
             """,
             model=write_settings_code(model, "FisherModel"),
             distance=view["distance"],
@@ -120,7 +120,7 @@ def _write_fisher(view: View) -> PageScript:
                 for (block, change), power in compute_scaling_powers(scheme, model).items():
                     print(f"{scheme}, block {block}, {change} doubled: 2^{power.exponent:.4g}")
             error, square, of_gain = compute_gain_factors($scheme, model)
-            print(f"x̂² {square:.6g}, squared prediction error {error:.6g}, F of γ {of_gain:.6g}")
+            print(f"x̂² {square:.8g}, squared prediction error {error:.8g}, F of γ {of_gain:.8g}")
             """,
             scheme=view["scheme"],
         ),

@@ -30,7 +30,7 @@ def _write_chain(view: View) -> PageScript:
             variance = (v**2).mean()
             s = np.sqrt(variance + eps)
             inverse = 1 / s if s else 0.0  # 0/0 counts as 0
-            print(f"mean = {mean:.6g}, variance = {variance:.6g}, s = {s:.6g}")
+            print(f"mean = {mean:.8g}, variance = {variance:.8g}, s = {s:.8g}")
             print("x̂ =", v * inverse)
             """,
             eps=view["eps"],
@@ -43,7 +43,7 @@ def _write_chain(view: View) -> PageScript:
             dv = dxhat * inverse + dvariance * 2 * v / len(x)
             dmean = -dv.sum()
             dx = dv + dmean / len(x)
-            print(f"∂L/∂s = {ds:.6g}, ∂L/∂σ² = {dvariance:.6g}, ∂L/∂μ = {dmean:.6g}")
+            print(f"∂L/∂s = {ds:.8g}, ∂L/∂σ² = {dvariance:.8g}, ∂L/∂μ = {dmean:.8g}")
             print("∂L/∂x =", dx)
             """
         ),

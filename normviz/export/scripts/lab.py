@@ -60,7 +60,7 @@ def _write_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: f
     numbers |= {"y": "result.y[element]"}
     if scheme.threshold is not None:
         numbers["z = max(y, τ)"] = f"max(result.y[element], {threshold!r})"
-    lines = [f'print(f"{name}: {{{number}:.6g}}")' for name, number in numbers.items()]
+    lines = [f'print(f"{name}: {{{number}:.8g}}")' for name, number in numbers.items()]
     return write_code("\n".join(["element = $element", *lines]), element=tuple(focus))
 
 

@@ -52,10 +52,11 @@ def _write_switch(view: View) -> PageScript:
             """
             position, unit, digit = $step, $unit, $digit
             batch = compute_batch_at(setting, stream, averages, position, eps)
+            print(f"a {batch.classes[digit]}: x = {batch.x[digit, unit]:.8g}")
             for mode in $modes:
                 mean, variance = (part[unit] for part in batch.statistics[mode])
-                print(f"{mode}: mean {mean:.6g}, variance {variance:.6g}", end="")
-                print(f", x̂ {batch.output[mode][digit, unit]:.6g}" if mode in batch.output else "")
+                print(f"{mode}: mean {mean:.8g}, variance {variance:.8g}", end="")
+                print(f", x̂ {batch.output[mode][digit, unit]:.8g}" if mode in batch.output else "")
             """,
             step=view["step"],
             unit=view["unit"] - 1,
@@ -112,7 +113,7 @@ def _write_companions(view: View) -> PageScript:
             setting, unit = $setting, $unit
             for scheme, outputs in normalize_among_others(setting, eps=$eps).items():
                 x = outputs[:, unit]
-                print(f"{scheme}: from {x.min():.6g} to {x.max():.6g}, apart by {x.max() - x.min():.3g}")
+                print(f"{scheme}: from {x.min():.8g} to {x.max():.8g}, apart by {x.max() - x.min():.3g}")
             """,
             setting=write_settings_code(setting),
             unit=view["unit"] - 1,

@@ -40,7 +40,7 @@ def _write_pair(view: View) -> PageScript:
             worst = find_largest_difference(left, right)
             print("same" if is_within_rounding(worst.residual) else "different")
             print(f"largest difference: {worst.residual:.2g} of the largest x̂, at {worst.index}:", end=" ")
-            print(f"x̂ = {worst.left:.6g} and {worst.right:.6g}")
+            print(f"x̂ = {worst.left:.8g} and {worst.right:.8g}")
             """,
             key=identity.key,
             eps=view["eps"],
@@ -61,7 +61,7 @@ def _write_variants(view: View) -> PageScript:
             element = $element
             for name in $variants:
                 result = normviz.normalize(x, name, eps=$eps, layout="NHWC")
-                print(f"{name}: x̂ = {result.xhat[element]:.6g}, {result.mean.size} means")
+                print(f"{name}: x̂ = {result.xhat[element]:.8g}, {result.mean.size} means")
             """,
             variants=tuple(VARIANTS),
             eps=view["eps"],

@@ -34,8 +34,8 @@ def _write_weight_norm(view: View) -> PageScript:
             """
             for step in $steps:
                 for name, run in runs.items():
-                    print(f"{name}, step {step}: loss {run.losses[step]:.6g}, w = {run.w[step]}", end=", ")
-                    print(f"‖v‖ = {run.lengths[step]:.6g}, g = {run.g[step]:.6g}")
+                    print(f"{name}, step {step}: loss {run.losses[step]:.8g}, w = {run.w[step]}", end=", ")
+                    print(f"‖v‖ = {run.lengths[step]:.8g}, g = {run.g[step]:.8g}")
             """,
             steps=tuple(dict.fromkeys((view["step"], STEPS))),
         ),
@@ -65,7 +65,7 @@ def _write_spectral_norm(view: View) -> PageScript:
         write_code(
             """
             run = run_power_iteration(flatten_to_matrix(w), $count, $seed)
-            print(f"σ after step $iteration: {run.sigma[$iteration]:.6g}, σ₁ = {run.values[0]:.6g}")
+            print(f"σ after step $iteration: {run.sigma[$iteration]:.8g}, σ₁ = {run.values[0]:.8g}")
             normalized = normviz.normalize(w, "spectral", layout="HWIO").xhat
             """,
             count=ITERATION_COUNT,
@@ -78,7 +78,7 @@ def _write_spectral_norm(view: View) -> PageScript:
             pairs = sample_digit_pairs($count, $seed)
             for name, each in (("before", w), ("after", normalized)):
                 ratios = compute_lipschitz_ratios(build_operator_matrix(each, layer), *pairs)
-                print(f"{name}: distances times {ratios.max():.6g} at most")
+                print(f"{name}: distances times {ratios.max():.8g} at most")
             """,
             count=PAIR_COUNT,
             seed=view["seed"],

@@ -28,6 +28,17 @@ def _write_learning(view: View) -> PageScript:
                 print(f"{name}: {run.accuracy[-1].mean():.1%}", run.accuracy[-1].round(3))
             """
         ),
+        write_text("At how many learning rates do the networks of all seeds learn? These results are shipped, too."),
+        write_code(
+            """
+            from normviz.topics.why.learning import find_sweeps
+
+            for name, sweep in (find_sweeps(setting) or {}).items():
+                seeds, rates = sweep.accuracy.shape[1], len(sweep.accuracy)
+                print(f"{name}: all {seeds} networks learn at {sweep.robust_count} of {rates} learning rates", end=", ")
+                print("mean accuracies", sweep.accuracy.mean(1).round(3))
+            """
+        ),
     ]
     return PageScript("Deep networks with and without batch norm", cells, "train")
 
@@ -93,10 +104,11 @@ def _write_whitening(view: View) -> PageScript:
         write_text("Its covariance and correlation, as they are and after the stage of the page."),
         write_code(
             """
-            made = whitening.STAGES[$stage](x, $eps)
-            for name, each in (("before", x), ("after", made)):
+            eps = $eps
+            made = whitening.STAGES[$stage](x, eps)
+            for name, each in (("before", x), (f"after, ε = {eps:g}", made)):
                 covariance = whitening.compute_covariance(each)
-                print(f"{name}: correlation {whitening.compute_correlation(covariance):.6g}, covariance")
+                print(f"{name}: correlation {whitening.compute_correlation(covariance):.8g}, covariance")
                 print(covariance)
             """,
             stage=view["stage"],
@@ -125,8 +137,8 @@ def _write_outside(view: View) -> PageScript:
 
             for inside in (False, True):
                 run = descend_bias($step_size, $steps, $seed, inside)
-                print("inside the gradient:" if inside else "outside of it:", f"b ends at {run.b[-1]:.6g}", end=", ")
-                print(f"the loss goes from {run.losses[0]:.6g} to {run.losses[-1]:.6g}")
+                print("inside the gradient:" if inside else "outside of it:", f"b ends at {run.b[-1]:.8g}", end=", ")
+                print(f"the loss goes from {run.losses[0]:.8g} to {run.losses[-1]:.8g}")
             """,
             step_size=view["step_size"],
             steps=view["steps"],
