@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
 import streamlit as st
@@ -18,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import get_current_session
 from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
@@ -78,33 +80,46 @@ def sync_page_values(
     Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
     between the values of a link.
     """
-    params = (*params, PRESENTING_PARAM)
+    params = (*params, *FRAME_PARAMS)
 
     def matters(view: View, name: str) -> bool:
-        return name == PRESENTING_PARAM.name or is_relevant(view, name)
+        return name in FRAME_VALUES or is_relevant(view, name)
 
     view, notes = restore_values(page, params, matters, repair)
-    presenting = view.pop(PRESENTING_PARAM.name)
+    frame = {name: view.pop(name) for name in FRAME_VALUES}
     yield view
     relevant = partial(matters, view)
-    store_values(page, params, view | {PRESENTING_PARAM.name: presenting}, relevant)
-    show_toolbar(
-        presenting, bool(view.get("only")), request_share_dialog, partial(reset_values, params), toggle_presentation
-    )
+    store_values(page, params, view | frame, relevant)
+    reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
+    show_toolbar(frame[PRESENTING_PARAM.name], bool(view.get("only")), request_share_dialog, reset, toggle_presentation)
     show_requested_share_dialog()
-    show_notes(page, params, view, notes, relevant)
+    show_notes(page, params, view | frame, notes, relevant)
 
 
-def reset_values(params: Sequence[Param]) -> None:
-    """Set a page's values to their defaults, as on a first visit."""
-    view, _ = clean_values(params, {})
-    st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING_PARAM})
+def reset_values(params: Sequence[Param], link: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Set a page's values to those of a link, by default to their defaults, as on a first visit."""
+    view, _ = clean_values(params, link)
+    st.session_state.update({p.key: view[p.name] for p in params if p not in FRAME_PARAMS})
     st.session_state["page"] = None
 
 
 def toggle_presentation() -> None:
     """Switch the presentation view, with larger pictures, on or off."""
     st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
+
+
+def get_language() -> str:
+    """Return the language of lessons and classes, also before the page's values are restored."""
+    state = st.session_state
+    is_held = LANGUAGE_PARAM.key in state and not is_history_step()
+    given = state[LANGUAGE_PARAM.key] if is_held else st.query_params.get(LANGUAGE_PARAM.name)
+    return str(clean_values([LANGUAGE_PARAM], {LANGUAGE_PARAM.name: given})[0][LANGUAGE_PARAM.name])
+
+
+def format_frame_values() -> dict[str, str]:
+    """Return the values that a link to another page keeps, as text: presentation mode and language, if changed."""
+    values = {PRESENTING_PARAM: bool(st.session_state.get(PRESENTING_PARAM.key)), LANGUAGE_PARAM: get_language()}
+    return {p.name: p.format_for_link(value) for p, value in values.items() if value != p.declared.default}
 
 
 def get_current_theme() -> str:
@@ -316,11 +331,21 @@ def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) 
     return Choice("", options).find_nearest
 
 
+RESET_LINK_KEY = "reset link"
+"""Session key of the link whose values "Reset" sets, as a lesson's step gives it."""
+
 TRUSTED_LINKS_KEY = "leads"
 """Session key of the links registered by `trust_link`."""
 
 PRESENTING_PARAM = Param("present", Switch(False))
 """The value for presentation mode, shared by all pages."""
+
+LANGUAGE_PARAM = Param("lang", Choice(DEFAULT_LANGUAGE, LANGUAGES, label="Language"))
+"""The language of lessons and classes, shared by all pages."""
+
+FRAME_PARAMS = (PRESENTING_PARAM, LANGUAGE_PARAM)
+FRAME_VALUES = tuple(param.name for param in FRAME_PARAMS)
+"""The values of what stands around every page, and their names."""
 
 
 def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:

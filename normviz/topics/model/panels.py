@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.describe.markdown import escape_markdown
-from normviz.describe.wording import format_shape, pluralize
+from normviz.describe.wording import format_shape
 from normviz.topics.model.channels import compute_channel_gaps, summarize_gaps
 from normviz.topics.model.figures import draw_channel_gaps
 from normviz.topics.model.layer_links import (
@@ -45,10 +45,10 @@ MAX_NOTES = 3
 MAX_NAMED_LAYERS = 4
 """Layers that a finding names."""
 
-CHANNELS_CAPTION = (
-    "Each dot is a channel. Across: batch mean − running mean, in running deviations. Up: batch deviation / running "
-    "deviation. They agree where the dashed lines cross."
-)
+CHANNELS_NOTE = "Each dot is a channel. Where the dashed lines cross, batch and running averages agree."
+"""How to read the figure of channels."""
+
+CHANNELS_CAPTION = "Across: batch mean − running mean, in running deviations. Up: batch deviation / running deviation."
 """Caption of the figure of channels."""
 
 TABLE_KEY = PREFIX + "table"
@@ -63,6 +63,7 @@ def show(view: View, theme: str) -> None:
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
+        show_notes(model)
         return
     layer = model.choose_layer(view["layer"])
     left, right = st.columns([8, 5], gap="medium")
@@ -73,15 +74,17 @@ def show(view: View, theme: str) -> None:
 
 
 def show_findings(model: ReportedModel) -> None:
-    """Show a summary, and folded the findings, those of the same text together."""
-    st.markdown(f"**{escape_markdown(summarize_model(model))}** {describe_output(model)}")
-    if groups := group_findings(model.findings):
-        problems = list_problems(model)
-        title = f":material/warning: **{pluralize(len(problems), 'problem')} found:**" if problems else "**Advice:**"
-        names = _name_layers([*dict.fromkeys(each.layer for each in problems or model.findings)])
-        with st.expander(f"{title} {names}"):
-            for finding, layers in groups:
-                st.markdown(f"**{_name_layers(layers)}:** {format_finding(finding)}")
+    """Show a summary, and below it, folded if there are any, the findings, those of the same text together."""
+    summary, output, problems = escape_markdown(summarize_model(model)), describe_output(model), list_problems(model)
+    if not model.findings:
+        st.markdown(f"**{summary}** {output}")
+        return
+    names = _name_layers([*dict.fromkeys(each.layer for each in problems or model.findings)])
+    label = f":material/warning: **{summary[:-1]}:**" if problems else f"**{summary}** Advice:"
+    with st.expander(f"{label} {names}"):
+        st.markdown(output)
+        for finding, layers in group_findings(model.findings):
+            st.markdown(f"**{_name_layers(layers)}:** {format_finding(finding)}")
 
 
 def _name_layers(names: list[str]) -> str:
@@ -107,8 +110,13 @@ def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
             column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
         )  # fmt: skip
         st.caption(explain_axes(model))
-        for note in model.notes[:MAX_NOTES]:
-            st.caption(escape_markdown(note))
+        show_notes(model)
+
+
+def show_notes(model: ReportedModel) -> None:
+    """Show the first notes on what was not measured."""
+    for note in model.notes[:MAX_NOTES]:
+        st.caption(escape_markdown(note))
 
 
 def _take_row() -> None:
@@ -128,7 +136,7 @@ def show_layer(layer: ReportedLayer, findings: Sequence[ReportedFinding], view: 
     gaps = None if statistics is None else compute_channel_gaps(statistics, layer.eps or 0.0)
     if gaps is not None and gaps.number.size:
         summary = summarize_gaps(gaps)
-        st.markdown(f"**{summary}.**")
+        st.markdown(f"**{summary}.** {CHANNELS_NOTE}")
         show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "13rem")
         st.caption(CHANNELS_CAPTION)
     _show_layer_words(layer, view)

@@ -89,12 +89,13 @@ def group_findings(findings: Iterable[ReportedFinding]) -> list[tuple[ReportedFi
 
 
 def summarize_model(model: ReportedModel) -> str:
-    """Summarize a model in a line: "7 normalizations: 6 Batch, 1 Group."; "No problem found." if there is none."""
+    """Summarize a model in a line: "7 normalizations: 6 Batch, 1 Group. 3 problems found."."""
     names = [name_scheme(layer) for layer in model.layers]
     counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
     kinds = ", ".join(f"{number} {name}" for number, name in counts)
     layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
-    return f"{layers}." if list_problems(model) else f"{layers}. No problem found."
+    problems = len(list_problems(model))
+    return f"{layers}. {pluralize(problems, 'problem') if problems else 'No problem'} found."
 
 
 def list_problems(model: ReportedModel) -> list[ReportedFinding]:

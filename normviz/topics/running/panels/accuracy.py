@@ -8,7 +8,7 @@ from normviz.core.text import typeset
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import format_mean_percent
 from normviz.jobs.bounded_store import BoundedStore
-from normviz.jobs.executors import count_threads, create_thread_pool
+from normviz.jobs.executors import count_short_jobs, create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
@@ -56,7 +56,7 @@ def get_training_results() -> BoundedStore[str, TrainedNetworks]:
 @st.cache_resource
 def get_training_queue() -> JobQueue:
     """Return the queue of all sessions for trainings."""
-    workers = count_threads()
+    workers = count_short_jobs()
     return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
 
 
