@@ -15,7 +15,6 @@ from normviz.core.tolerances import CONTROL_MARGINS, MACHINE_EPSILONS
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import format_gap
 from normviz.train.problem import (
-    MEASURED_NETWORKS,
     NETWORKS,
     ORIGINAL,
     PROBE,
@@ -60,10 +59,9 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
     """Return the largest gap that rounding explains; `kind`: "forward" or "training"."""
-    margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
-        margin * gaps[find_control_networks(change, disturbed, networks)].max(initial=0.0)
-        for disturbed, margin in margins.items()
+        margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
+        for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()
     )
     return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])
 
