@@ -18,6 +18,7 @@ from normviz.topics.compare.comparison import (
     summarize_batch_use,
     tabulate_properties,
 )
+from normviz.ui.cube_row import draw_cube_row
 
 OPTIONS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 SHAPE = (4, 3, 2, 6)
@@ -147,3 +148,13 @@ def test_the_sentence_under_a_cube_is_what_changing_another_example_does(key, sh
     if alone.startswith(("**yes", "**as")):  # more is left than zeros or signs
         xhat = np.abs(normalize(x[:1], scheme, 1e-5).xhat)
         assert np.ptp(xhat) > 1e-3
+
+
+def test_the_description_of_the_cubes_says_what_is_lit_in_each():
+    x = np.zeros((4, 4, 4, 6))
+    schemes = [SCHEMES[key] for key in ("none", "batch", "layer")]
+    alt = draw_cube_row(schemes, x, [x] * 3, {"focus": (0, 0, 0, 2), "camera": ""}, "light").alt
+    assert alt.startswith("The same tensor 4 × 4 × 4 × 6 in 3 cubes")
+    assert "64 elements: all n, h, w of channel 2" in alt
+    assert "96 elements: all h, w, c of example 0" in alt
+    assert alt.count("no elements share a statistic") == 1
