@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.charts.palette import THEMES
+from normviz.charts.palette import TEXT_COLOURS, THEMES
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
 from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_output_span
@@ -162,7 +162,8 @@ def _describe_drift(population: np.ndarray) -> str:
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
     """Format a number in LaTeX, in the colour of the mode that normalizes by it."""
-    return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
+    colour = getattr(THEMES[theme], mode)
+    return rf"\textcolor{{{TEXT_COLOURS.get(colour, colour)}}}{{{text}}}"
 
 
 def _show_update(
