@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
 import streamlit as st
@@ -89,17 +90,15 @@ def sync_page_values(
     yield view
     relevant = partial(matters, view)
     store_values(page, params, view | frame, relevant)
-    show_toolbar(
-        frame[PRESENTING_PARAM.name], bool(view.get("only")),
-        request_share_dialog, partial(reset_values, params), toggle_presentation,
-    )  # fmt: skip
+    reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
+    show_toolbar(frame[PRESENTING_PARAM.name], bool(view.get("only")), request_share_dialog, reset, toggle_presentation)
     show_requested_share_dialog()
     show_notes(page, params, view | frame, notes, relevant)
 
 
-def reset_values(params: Sequence[Param]) -> None:
-    """Set a page's values to their defaults, as on a first visit."""
-    view, _ = clean_values(params, {})
+def reset_values(params: Sequence[Param], link: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Set a page's values to those of a link, by default to their defaults, as on a first visit."""
+    view, _ = clean_values(params, link)
     st.session_state.update({p.key: view[p.name] for p in params if p not in FRAME_PARAMS})
     st.session_state["page"] = None
 
@@ -331,6 +330,9 @@ def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) 
     """Make the function that replaces a text by the most similar option."""
     return Choice("", options).find_nearest
 
+
+RESET_LINK_KEY = "reset link"
+"""Session key of the link whose values "Reset" sets, as a lesson's step gives it."""
 
 TRUSTED_LINKS_KEY = "leads"
 """Session key of the links registered by `trust_link`."""

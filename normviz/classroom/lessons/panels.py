@@ -10,7 +10,7 @@ from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 from normviz.classroom.lessons.teacher_notes import format_teacher_note
 from normviz.describe.interface_words import Words, fill_words, get_words
 from normviz.ui.frame import show_language_choice, switch_to_page
-from normviz.ui.link import get_language, trust_link
+from normviz.ui.link import RESET_LINK_KEY, get_language, trust_link
 
 PLACE_KEY = "lesson place"
 """Session key of the last place in a lesson, as text for a link."""
@@ -31,6 +31,12 @@ def find_place(text: str | None) -> LessonPlace | None:
     return place if has_answer else place._replace(answer=None)
 
 
+def is_question_open() -> bool:
+    """Return True if the link names a step of a lesson whose question is not answered yet."""
+    place = find_place(st.query_params.get(LESSON_PARAM))
+    return place is not None and place.answer is None
+
+
 def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
     """Make the link to a place in a lesson, or, for None, to the list of lessons: the page's script, and the values."""
     if place is None:
@@ -43,6 +49,7 @@ def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
 def show_lesson_bar() -> bool:
     """Show the bar of the lesson that the link names; return True if it names one."""
     place = find_place(st.query_params.get(LESSON_PARAM))
+    st.session_state[RESET_LINK_KEY] = {} if place is None else make_place_link(place)[1]
     if place is None:
         return False
     if st.session_state.get(PLACE_KEY) != place.format_for_link():

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.classroom.site.step_parts import (
-    DrawnFigure,
     StepPart,
     format_table_html,
     format_words_html,
@@ -27,7 +26,7 @@ from normviz.topics.same.identities import IDENTITIES, evaluate_sides
 from normviz.topics.same.panels.pair_questions import build_pair_schemes, make_pair_tensor, write_pair_answer
 from normviz.topics.same.panels.variants import VARIANT_SCHEMES, describe_coincidences
 from normviz.topics.same.state import ANY_LAYOUT, SIDES, parse_side
-from normviz.ui.cube_row import SINGLE_CUBE_HEIGHT, draw_cube_row
+from normviz.ui.cube_row import draw_cube_row
 from normviz.ui.link import View
 from normviz.ui.scheme import build_scheme, build_schemes, get_effective_eps
 from normviz.ui.tensor import fit_index, is_picture, make_tensor
@@ -41,12 +40,9 @@ def draw_lab_parts(view: View) -> list[StepPart]:
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_picture(view, x.shape))
     turned = {param.name: view[param.name] for param in LOOK_PARAMS}
 
-    def draw(theme: str) -> DrawnFigure:
-        drawn = draw_lab_cube(bound, x, result, layer, look, theme, view=turned)
-        return DrawnFigure(drawn.figure, drawn.alt, None, drawn.parts)
-
+    cube = make_plot_part("cube", lambda theme: draw_lab_cube(bound, x, result, layer, look, theme, view=turned))
     name = capitalize_first(format_scheme_name(scheme))
-    return [make_words_part("heading", format_words_html(f"### {name}")), make_plot_part("cube", draw)]
+    return [make_words_part("heading", format_words_html(f"### {name}")), cube]
 
 
 def draw_compare_parts(view: View) -> list[StepPart]:
@@ -114,10 +110,4 @@ def _make_cubes_part(
 ) -> StepPart:  # fmt: skip
     """Make the part of cubes in a row, one a scheme."""
     chosen = {**view, "focus": fit_index(view["focus"], x.shape)}
-    height = None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT
-
-    def draw(theme: str) -> DrawnFigure:
-        drawn = draw_cube_row(schemes, x, xhats, chosen, theme, colouring)
-        return DrawnFigure(drawn.figure, drawn.alt, height, drawn.parts)
-
-    return make_plot_part("cubes", draw)
+    return make_plot_part("cubes", lambda theme: draw_cube_row(schemes, x, xhats, chosen, theme, colouring))

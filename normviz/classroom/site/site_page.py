@@ -11,7 +11,7 @@ from normviz.web.components.twins import HTML as TWINS_HTML
 from normviz.web.modules import bundle_modules, read_styles
 from normviz.web.plot_message import PLOT_HTML, PLOT_STYLES
 
-STYLES = ("web_page", *PLOT_STYLES, "twins", "lessons")
+STYLES = ("web_page", *PLOT_STYLES, "twins", "inline/page_html", "lessons")
 
 TEMPLATE = """<!doctype html>
 <html lang="{language}">

@@ -63,6 +63,7 @@ def show(view: View, theme: str) -> None:
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
+        show_notes(model)
         return
     layer = model.choose_layer(view["layer"])
     left, right = st.columns([8, 5], gap="medium")
@@ -109,8 +110,13 @@ def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
             column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
         )  # fmt: skip
         st.caption(explain_axes(model))
-        for note in model.notes[:MAX_NOTES]:
-            st.caption(escape_markdown(note))
+        show_notes(model)
+
+
+def show_notes(model: ReportedModel) -> None:
+    """Show the first notes on what was not measured."""
+    for note in model.notes[:MAX_NOTES]:
+        st.caption(escape_markdown(note))
 
 
 def _take_row() -> None:

@@ -103,6 +103,21 @@ def test_the_way_leads_forward_and_back_on_one_page(press):
     assert (link, at.session_state["scheme"]) == ({"lesson": f"{KEY}.2"}, "batch")
 
 
+def test_reset_returns_to_the_state_of_the_step(monkeypatch):
+    toolbar = "normviz.ui.link.show_toolbar"
+    monkeypatch.setattr(toolbar, lambda *given: st.button("Reset", key="reset", on_click=given[3]))
+    at = open_place("group-norm.2", scheme="group", groups="3", n="2")
+    at = sound(at.button(key="reset").click().run())
+    assert at.query_params == {"lesson": "group-norm.2", "scheme": "group"}
+
+
+def test_a_bare_tensor_has_no_panel_until_its_question_is_answered(press):
+    at = open_place(f"{KEY}.1", scheme="none")
+    assert not [text for text in texts(at.markdown) if text.startswith("## ")]
+    at, _ = press(at, "lesson-answer-1")
+    assert [text for text in texts(at.markdown) if text.startswith("## Batch")]
+
+
 def test_a_presentation_goes_on_with_the_next_step(press):
     _, link = press(open_place("group-norm.1", scheme="layer", present="1"), "lesson-next")
     assert link == {"lesson": "group-norm.2", "scheme": "group", "present": "1"}
