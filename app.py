@@ -14,12 +14,14 @@ import streamlit as st
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
 from normviz.core.errors import InvalidInput
+from normviz.export.panels import SECTION_TITLE, draw_take_home_section
 from normviz.topics.experiments.experiment_runs import get_experiment_queue
 from normviz.topics.table1.training_panels import get_table_queue
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.link import get_language
 from normviz.ui.page_texts import translate_page_text
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
+from normviz.ui.share_dialog import SECTIONS
 from normviz.web.script_routes import create_routes
 
 
@@ -45,6 +47,8 @@ app = st.App(
     middleware=MIDDLEWARE,
     exception_handlers=EXCEPTION_HANDLERS,
 )
+
+SECTIONS[SECTION_TITLE] = draw_take_home_section
 
 if __name__ == "__main__":
     page, story = show_menu()

@@ -318,18 +318,6 @@ def _update(p, g, rates, state, optimizer, powers, segments, constants, work):
                 p[i] -= rates[i] * ((m[i] / first) / (sqrt(v[i] / second) + tiny))
 
 
-@compile_exactly
-def _copy(x, out):
-    for i in range(x.size):
-        out[i] = x[i]
-
-
-@compile_exactly
-def _transform(x, factor, shift, out):
-    for i in range(x.size):
-        out[i] = x[i] * factor[i] + shift[i]
-
-
 SIGNATURE = """void(
     float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:],
     float64[::1], float64[::1], float64[:, ::1], float64[:, :], int64, UniTuple(float64, 5),
@@ -366,7 +354,8 @@ def train_network(
     depth, is_plain = len(maps) - 3, changes.shape[1] == 0
     for step in range(len(images)):
         if not is_plain:
-            _transform(images[step], changes[0], changes[1], inputs)
+            for i in range(images.shape[1]):
+                inputs[i] = images[step, i] * changes[0, i] + changes[1, i]
         x = images[step] if is_plain else inputs
         for layer in range(depth + 1):
             at, count, width = segments[layer if layer < depth else 3 * depth]
@@ -374,7 +363,8 @@ def train_network(
             end, w = maps[layer + 1, 4], p[at : at + count * width]
             if layer < depth and plans[1, layer, 0] != NONE:
                 w = used[at : at + count * width]
-                _copy(p[at:][: w.size], w)
+                for i in range(w.size):
+                    w[i] = p[at + i]
                 _normalize(w, plans[1, layer], boxes[1, layer], numbers[1, layer], inverse[at:], gradient)
             out = xhats[end:][: width * height * length]
             _apply_map(x, taps[tap:], stride, w.reshape(count, width), out, height, length)
