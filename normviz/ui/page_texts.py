@@ -353,7 +353,7 @@ PAGE_TEXTS = (
         question="Does weight normalization train faster?",
         why="Weight norm trains the length **g** and the direction **v**/‖v‖ of a weight vector separately: "
         "**w = g · v/‖v‖**.",
-        first="Press **Play**: which run lowers the loss sooner? Then raise the **length of v** to 4.",
+        first="Press **Play** to watch both runs. Then raise the **length of v** to 4: is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "

@@ -269,7 +269,7 @@ def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
         read_layer(view),
     )  # fmt: skip
     shown = [number for name in ("x", "mean", "v", "divides", "xhat", "y", "z") if name in numbers
-             for number in [numbers[name]] if key not in ("whitening", "spectral") or name != "divides"]  # fmt: skip
+             for number in [numbers[name]] if key != "whitening" or name != "divides"]  # fmt: skip
     for values, shape in shown:
         index = tuple(i * count // n for i, count, n in zip(view["focus"], shape, (4, 4, 4, 6), strict=True))
         assert prints(printed, np.reshape(values, shape)[index])

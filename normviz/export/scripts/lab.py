@@ -73,11 +73,8 @@ def _write_statistics_cells(scheme: Scheme, shape: Shape) -> list[ScriptCell]:
     """Write the cells that print all statistics; none for a scheme without any."""
     parts = {"mean": scheme.summation is not None, "deviation": has_divisors(scheme, shape)}
     lines = [f'print("{part}:", result.{part}.ravel())' for part, is_there in parts.items() if is_there]
-    return (
-        [write_text("All statistics, of which the divisors are called `deviation`:"), write_code("\n".join(lines))]
-        if lines
-        else []
-    )
+    words = "All statistics. The divisors are called `deviation`."
+    return [write_text(words), write_code("\n".join(lines))] if lines else []
 
 
 def has_divisors(scheme: Scheme, shape: Shape) -> bool:
