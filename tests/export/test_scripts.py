@@ -25,6 +25,7 @@ from normviz.export import scheme_code
 from normviz.export.notebook import build_notebook
 from normviz.export.pages import SCRIPT_MODULES, read_page_view, write_page_script
 from normviz.export.panels import SCRIPT_NAMES
+from normviz.export.project import REPOSITORY_URL, format_citation
 from normviz.export.scheme_code import write_scheme_code
 from normviz.export.script import split_cells
 from normviz.topics.design.search import find_schemes
@@ -333,18 +334,28 @@ def test_the_visitors_own_tensor_is_read_from_its_file(tmp_path, monkeypatch):
 # --- the dialog and the command -----------------------------------------------------------------------------------
 
 
+def test_the_citation_is_that_of_the_documentation():
+    said = re.fullmatch(r"(.*) \((\d+)\)\. (.*), version (.*)\. (http.*)", format_citation())
+    entry = (ROOT / "docs/citing.md").read_text()
+    assert re.findall(r"= \{+(.*?)\}+,\n", entry) == [said[3], said[1], said[4], said[2], said[5]]
+    assert f'Source = "{REPOSITORY_URL}"' in (ROOT / "pyproject.toml").read_text()
+
+
 def test_the_app_has_the_section():
     assert "\nSECTIONS[SECTION_TITLE] = draw_take_home_section\n" in (ROOT / "app.py").read_text()
 
 
 def test_the_command_writes_both_files(tmp_path, capsys):
     link = "/?scheme=group&groups=3"
+    assert main(["export", "/readings?data=own&try=blog", str(tmp_path / "former.py")]) == 0
+    assert "EXAMPLES" in (tmp_path / "former.py").read_text()
     for suffix in (".py", ".ipynb"):
         assert main(["export", link, str(tmp_path / f"out{suffix}")]) == 0
     text = (tmp_path / "out.py").read_text()
     assert 'get_scheme("group", groups=3)' in text
     assert json.loads((tmp_path / "out.ipynb").read_text()) == json.loads(build_notebook(text))
-    assert capsys.readouterr().out == ""
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
 
 
 @pytest.mark.parametrize(
