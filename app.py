@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
+from threading import Thread
 
 # Before NumPy loads: OpenBLAS, MKL and PyTorch read it where their own variable is not set. Threads of thirty sessions
 # that share the cores with the workers would mostly wait for each other.
@@ -12,15 +13,30 @@ import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
+from normviz.core.errors import InvalidInput
+from normviz.export.panels import SECTION_TITLE, draw_take_home_section
+from normviz.topics.experiments.experiment_runs import get_experiment_queue
+from normviz.topics.table1.training_panels import get_table_queue
 from normviz.ui.frame import frame_page, show_menu
+from normviz.ui.link import get_language
+from normviz.ui.page_texts import translate_page_text
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
+from normviz.ui.share_dialog import SECTIONS
 from normviz.web.script_routes import create_routes
+
+
+def start_workers() -> None:
+    """Start a worker for short jobs and one for long jobs, so that a visitor's first run waits for no import."""
+    get_table_queue()
+    with suppress(InvalidInput):  # a cluster that cannot be reached, which a run says
+        get_experiment_queue()
 
 
 @asynccontextmanager
 async def prepare_app(app: st.App) -> AsyncIterator[None]:
     """Prepare the server before the first request, and delete old classes while it runs."""
     async with lifespan(app), delete_old_classes():
+        Thread(target=start_workers, name="start workers", daemon=True).start()
         yield
 
 
@@ -32,8 +48,11 @@ app = st.App(
     exception_handlers=EXCEPTION_HANDLERS,
 )
 
+SECTIONS[SECTION_TITLE] = draw_take_home_section
+
 if __name__ == "__main__":
     page, story = show_menu()
+    story = story and translate_page_text(story, get_language())
     title = story.title if story else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
     in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading

@@ -1,6 +1,6 @@
 """The queue for long jobs: on this machine, or on a Dask cluster if the environment names one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from normviz.jobs.cluster import create_configured_cluster
@@ -17,7 +17,12 @@ CLUSTER_JOBS_PER_REQUEST = 16
 
 
 def create_default_queue(
-    workers: int, jobs_per_request: int, is_done: Callable[[Any], bool], speed: SpeedEstimator | None = None
+    workers: int,
+    jobs_per_request: int,
+    is_done: Callable[[Any], bool],
+    speed: SpeedEstimator | None = None,
+    preparations: Sequence[Callable[[], object]] = (),
+    spare: bool = False,
 ) -> JobQueue:
     """Create the job queue for long jobs: on the configured cluster, or else in processes of this machine.
 
@@ -26,6 +31,7 @@ def create_default_queue(
         jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
         is_done: returns True if a job has its result already.
         speed: of this machine; a cluster measures its own.
+        preparations, spare: as of `SingleGpuExecutor`; a cluster has neither.
 
     Raises:
         InvalidInput: the environment names a cluster that cannot be used.
@@ -33,7 +39,7 @@ def create_default_queue(
     cluster = create_configured_cluster()
     if cluster is not None:
         return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
-    pool = SingleGpuExecutor(workers)
+    pool = SingleGpuExecutor(workers, preparations, spare)
     return JobQueue(
         pool,
         jobs_per_request=jobs_per_request,

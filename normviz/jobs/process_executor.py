@@ -11,9 +11,10 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Protocol
@@ -54,9 +55,10 @@ class WorkerProcess:
     Attributes:
         number: the id of the process.
         since: the monotonic time when its last job ended.
+        is_used: True once it has begun a job.
     """
 
-    def __init__(self, initializer: Callable[[], object]) -> None:
+    def __init__(self, initializer: Callable[[], object], preparations: Sequence[Callable[[], object]] = ()) -> None:
         paths = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "normviz.jobs.worker"],
@@ -64,9 +66,9 @@ class WorkerProcess:
         )  # fmt: skip
         self.number, self.since = self._process.pid, time.monotonic()
         self._messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._ready, self._used = True, False
+        self._ready, self.is_used = True, False
         Thread(target=self._read_messages, name="worker", daemon=True).start()
-        self._send_message(pickle.dumps(initializer))
+        self._send_message(pickle.dumps((initializer, preparations)))
 
     @property
     def is_ready(self) -> bool:
@@ -87,12 +89,12 @@ class WorkerProcess:
         while time.monotonic() < end:
             kind, value = self._await_message()
             if kind == BEGUN:
-                began, before, self._used = time.monotonic(), read_resident_memory(self.number), True
+                began, before, self.is_used = time.monotonic(), read_resident_memory(self.number), True
             elif kind == REPORTED:
                 control.report_progress(*value)
             elif kind == LOST:
                 # It may have died before it was chosen: a process exists until its parent waits for it.
-                idle = self._used and began == math.inf
+                idle = self.is_used and began == math.inf
                 raise (IdleWorkerLost if idle else WorkerLost)(self._describe_end())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
@@ -160,15 +162,24 @@ class ProcessExecutor(Executor):
         workers: the maximal number of processes; the first jobs start them.
         idle_seconds: time after which an idle worker is ended; it may take twice as long.
         initializer: a function that each process calls first.
+        preparations: functions that each process then calls while it has no job.
+        spare: True to have a process beyond the busy ones ready at any time, from now on.
     """
 
     def __init__(
-        self, workers: int, idle_seconds: float = IDLE_SECONDS, initializer: Callable[[], object] = limit_to_one_core
+        self,
+        workers: int,
+        idle_seconds: float = IDLE_SECONDS,
+        initializer: Callable[[], object] = limit_to_one_core,
+        preparations: Sequence[Callable[[], object]] = (),
+        spare: bool = False,
     ) -> None:
         self._tasks: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        self._workers, self._idle, self._initializer, self._closed = workers, idle_seconds, initializer, False
+        self._workers, self._idle, self._spare, self._closed = workers, idle_seconds, spare, False
+        self._start_process = partial(WorkerProcess, initializer, preparations)
         self._free: list[WorkerProcess] = []
         self._busy, self._lock = 0, Lock()
+        self._start_spare()
         self._threads = [Thread(target=self._serve_tasks, name="job", daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -185,7 +196,7 @@ class ProcessExecutor(Executor):
         """Start all missing worker processes, without waiting for their imports."""
         with self._lock:
             while not self._closed and self._busy + len(self._free) < self._workers:
-                self._free.append(WorkerProcess(self._initializer))
+                self._free.append(self._start_process())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further jobs, and end the workers after their current jobs."""
@@ -220,19 +231,27 @@ class ProcessExecutor(Executor):
 
     def _end_idle_workers(self, seconds: float) -> None:
         with self._lock:
-            since = time.monotonic() - seconds
-            old = [worker for worker in self._free if worker.since <= since]
-            self._free = [worker for worker in self._free if worker.since > since]
+            since, unused = time.monotonic() - seconds, [worker for worker in self._free if not worker.is_used]
+            spare = unused[:1] if self._spare and not self._closed else []
+            old = [worker for worker in self._free if worker.since <= since and worker not in spare]
+            self._free = [worker for worker in self._free if worker not in old]
+            self._start_spare()
         for worker in old:
             worker.kill()
+
+    def _start_spare(self) -> None:
+        """Start a spare worker if there should be one, no other is free and there may be another."""
+        if self._spare and not self._closed and not self._free and self._busy < self._workers:
+            self._free.append(self._start_process())
 
     def _take_worker(self) -> WorkerProcess:
         """Remove an idle worker from the free ones and return it, or start a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
                 self._free.pop().kill()  # it has died meanwhile
-            worker = self._free.pop() if self._free else WorkerProcess(self._initializer)
+            worker = self._free.pop() if self._free else self._start_process()
             self._busy += 1
+            self._start_spare()
             return worker
 
     def _perform_or_retry(

@@ -5,7 +5,7 @@ instead of sharing it. With one context in every worker, many contexts would fil
 sooner. So GPU jobs wait for each other: a job that ran on the CPU meanwhile would end later.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -18,10 +18,14 @@ class SingleGpuExecutor(Executor):
 
     Args:
         workers: the number of processes for jobs that use no GPU.
+        preparations: functions that each process calls while it has no job.
+        spare: True to have a process of those that the next job is likely to need ready at any time.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._others, self._gpu = ProcessExecutor(workers), ProcessExecutor(1)
+    def __init__(self, workers: int, preparations: Sequence[Callable[[], object]] = (), spare: bool = False) -> None:
+        on_gpu = spare and has_gpu()
+        self._others = ProcessExecutor(workers, preparations=preparations, spare=spare and not on_gpu)
+        self._gpu = ProcessExecutor(1, preparations=preparations, spare=on_gpu)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Submit a job, the first argument, to a suitable process; return the future of the function's result."""

@@ -1,8 +1,8 @@
 """A worker: a process that reads jobs from its standard input and writes messages to its standard output.
 
-Messages are pickled, and go only between this process and its parent. The input is an initializer, then jobs, and None
-to stop the current job; when the input ends, as the parent has ended, so does the worker. The output is pairs of a kind
-and a value.
+Messages are pickled, and go only between this process and its parent. The input is an initializer with preparations,
+then jobs, and None to stop the current job; when the input ends, as the parent has ended, so does the worker. The
+output is pairs of a kind and a value.
 """
 
 import os
@@ -56,8 +56,13 @@ def run_worker() -> None:
     Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
     _lower_priority()
-    pickle.loads(tasks.get())()
+    initialize, preparations = pickle.loads(tasks.get())
+    initialize()
     while True:
+        while preparations and tasks.empty():
+            prepare, *preparations = preparations
+            with suppress(Exception):  # a job that needs it meets the error again
+                prepare()
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_answer_task(task, control))

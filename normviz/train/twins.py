@@ -10,7 +10,14 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.train import cost, devices
-from normviz.train.problem import NETWORKS, TrainingFailure, TrainingProblem, make_problem
+from normviz.train.problem import (
+    BASE_POSITIONS,
+    MEASURED_NETWORKS,
+    NETWORKS,
+    TrainingFailure,
+    TrainingProblem,
+    make_problem,
+)
 from normviz.train.setting import Setting
 from normviz.train.stack import NetworkStack, StackData
 from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
@@ -82,6 +89,24 @@ def _split_into_blocks(
     for row in range(0, len(schemes), rows):
         for column in range(0, networks, columns):
             yield slice(row, row + rows), slice(column, column + columns)
+
+
+@torch.inference_mode()
+def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """Measure max|x̂' - x̂| / max|x̂| in the first layer, on the setting's device, (schemes, `MEASURED_NETWORKS`).
+
+    x̂' is of a network, x̂ of its base. Infinite where a number is not finite. Needs the memory of one training step.
+    """
+    device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
+    problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))
+    data, stack = PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
+    outputs = stack.compute_first_outputs(data(0)[0])
+    sizes = outputs.abs().amax((2, 3, 4, 5))
+    gaps = torch.empty_like(sizes)
+    for network, base in enumerate(BASE_POSITIONS):
+        gaps[:, network] = (outputs[:, network] - outputs[:, base]).abs().amax((1, 2, 3, 4))
+    gaps /= torch.where(sizes > 0, sizes, 1.0)[:, BASE_POSITIONS]
+    return torch.nan_to_num(gaps, nan=torch.inf).cpu().numpy()
 
 
 @torch.inference_mode()

@@ -17,7 +17,7 @@ from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_sent_focus
 from normviz.web.components.plot import show_figure
-from normviz.web.plot_message import CubeParts, DrawnCube
+from normviz.web.plot_message import CubeParts, DrawnFigure
 
 SINGLE_CUBE_HEIGHT = "27rem"
 """Height of a single cube; for several, the browser derives it from the width."""
@@ -33,15 +33,14 @@ def show_cubes(
     """
     drawn = draw_cube_row(schemes, x, xhats, view, theme, colouring)
     on_view = make_view_callback("cubes plot", [camera])
-    parts = replace(drawn.parts, on_focus=lambda: store_sent_focus("cubes plot"), on_view=on_view)
-    height = None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT
-    show_figure(drawn.figure, key="cubes", height=height, alt=drawn.alt, cube=parts)
+    parts = replace(drawn.cube, on_focus=lambda: store_sent_focus("cubes plot"), on_view=on_view)
+    show_figure(drawn.figure, key="cubes", height=drawn.height, alt=drawn.alt, cube=parts)
 
 
 def draw_cube_row(
     schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View, theme: str,
     colouring: tuple[np.ndarray, dict] | None = None,
-) -> DrawnCube:  # fmt: skip
+) -> DrawnFigure:  # fmt: skip
     """Draw cubes in a row, in one scene; each highlights the elements that share statistics with the chosen one.
 
     `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by default plain.
@@ -53,7 +52,8 @@ def draw_cube_row(
         make_axis_titles(SchemeOnShape(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes)
     )
     labels = [scheme.label for scheme in schemes]
-    alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
+    lit = (f" {each.label}: {SchemeOnShape(each, x.shape).describe_lit_elements(view['focus'])}." for each in schemes)
+    alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one for each scheme.{''.join(lit)}"
     texts = cube.build_labels_data(
         layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles]
     )
@@ -68,4 +68,5 @@ def draw_cube_row(
         view={"camera": view["camera"]},
     )
     figure = cube.draw_cube(layout, levels, legend, theme)
-    return DrawnCube(figure, alt + "Lit in each is the field of the chosen element.", parts)
+    height = None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT
+    return DrawnFigure(figure, alt, height, parts)

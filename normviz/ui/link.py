@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -18,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.locks import LOCKED_KEY, bind_widget
 from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
@@ -76,31 +78,29 @@ def sync_page_values(
     Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
     between the values of a link.
     """
-    restrictions = create_restriction_params(page, params)
-    every = (*params, *restrictions, PRESENTING_PARAM)
-    # a link that says nothing of a restriction leaves it as it is
+    every = (*params, *create_restriction_params(page, params), *FRAME_PARAMS)
+    # A link that says nothing of a restriction leaves it as it is.
     view, notes = restore_values(
-        page, every, lambda view, name: name == PRESENTING_PARAM.name or is_relevant(view, name), repair
+        page, every, lambda view, name: name in FRAME_VALUES or is_relevant(view, name), repair
     )
-    of_frame = {param.name: view.pop(param.name) for param in every[len(params) :]}
+    around = {param.name: view.pop(param.name) for param in every[len(params) :]}
     lock_labels = label_locks(params, view, is_relevant)
-    show_restrictions(page, view, of_frame, lock_labels)
+    show_restrictions(page, view, around, lock_labels)
     yield view
 
     def matters(name: str) -> bool:
-        return name in of_frame or is_relevant(view, name)
+        return name in around or is_relevant(view, name)
 
-    store_values(page, every, view | of_frame, matters)
-    show_toolbar(
-        of_frame[PRESENTING_PARAM.name], request_share_dialog, partial(reset_values, params), toggle_presentation
-    )
-    show_requested_share_dialog(page, view, of_frame, lock_labels)
-    show_notes(page, every, view | of_frame, notes, matters)
+    store_values(page, every, view | around, matters)
+    reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
+    show_toolbar(around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation)
+    show_requested_share_dialog(page, view, around, lock_labels)
+    show_notes(page, every, view | around, notes, matters)
 
 
-def reset_values(params: Sequence[Param]) -> None:
-    """Set a page's values to their defaults, as on a first visit."""
-    view, _ = clean_values(params, {})
+def reset_values(params: Sequence[Param], link: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Set a page's values to those of a link, by default to their defaults, as on a first visit."""
+    view, _ = clean_values(params, link)
     st.session_state.update({p.key: view[p.name] for p in params})
     st.session_state["page"] = None
 
@@ -108,6 +108,20 @@ def reset_values(params: Sequence[Param]) -> None:
 def toggle_presentation() -> None:
     """Switch the presentation view, with larger pictures, on or off."""
     st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
+
+
+def get_language() -> str:
+    """Return the language of lessons and classes, also before the page's values are restored."""
+    state = st.session_state
+    is_held = LANGUAGE_PARAM.key in state and not is_history_step()
+    given = state[LANGUAGE_PARAM.key] if is_held else st.query_params.get(LANGUAGE_PARAM.name)
+    return str(clean_values([LANGUAGE_PARAM], {LANGUAGE_PARAM.name: given})[0][LANGUAGE_PARAM.name])
+
+
+def format_frame_values() -> dict[str, str]:
+    """Return the values that a link to another page keeps, as text: presentation mode and language, if changed."""
+    values = {PRESENTING_PARAM: bool(st.session_state.get(PRESENTING_PARAM.key)), LANGUAGE_PARAM: get_language()}
+    return {p.name: p.format_for_link(value) for p, value in values.items() if value != p.declared.default}
 
 
 def get_current_theme() -> str:
@@ -351,11 +365,21 @@ def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) 
     return Choice("", options).find_nearest
 
 
+RESET_LINK_KEY = "reset link"
+"""Session key of the link whose values "Reset" sets, as a lesson's step gives it."""
+
 TRUSTED_LINKS_KEY = "leads"
 """Session key of the links registered by `trust_link`."""
 
 PRESENTING_PARAM = Param("present", Switch(False))
 """The value for presentation mode, shared by all pages."""
+
+LANGUAGE_PARAM = Param("lang", Choice(DEFAULT_LANGUAGE, LANGUAGES, label="Language"))
+"""The language of lessons and classes, shared by all pages."""
+
+FRAME_PARAMS = (PRESENTING_PARAM, LANGUAGE_PARAM)
+FRAME_VALUES = tuple(param.name for param in FRAME_PARAMS)
+"""The values of what stands around every page, and their names."""
 
 
 def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:

@@ -26,7 +26,7 @@ MIN_SECONDS_SHOWN = 10.0
 """Seconds from which a page says how long the rest takes."""
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_speed_estimator() -> SpeedEstimator:
     """Return the estimator of this server's speed, shared by all of its job queues."""
     return SpeedEstimator(guess_slowdown)

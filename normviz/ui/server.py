@@ -27,7 +27,7 @@ from normviz.ui.security import (
     is_metrics_open,
     read_frame_ancestors,
 )
-from normviz.web.modules import INLINE_FOLDER
+from normviz.web.modules import INLINE_FOLDER, read_styles
 from normviz.web.script_routes import JOIN_PATH, format_preload_links, prefix_base_path
 
 ICON_PATH = Path(__file__).with_name("icon.png")
@@ -38,7 +38,7 @@ NOT_SHARED = ("normviz.train", "normviz.inspection", "normviz.testing", "normviz
 
 
 class InjectionMiddleware:
-    """ASGI middleware that adds style.css, history.js, opening.js and module links to every page of Streamlit.
+    """ASGI middleware that adds its styles, history.js, opening.js and module links to every page of Streamlit.
 
     The scripts run before the page's own. A style that came with the first run would move the content.
 
@@ -46,7 +46,7 @@ class InjectionMiddleware:
     """
 
     OURS = (
-        f"<style>{(INLINE_FOLDER / 'style.css').read_text()}</style>"
+        f"<style>{read_styles(('inline/style', 'inline/page_html'))}</style>"
         f"<script>{(INLINE_FOLDER / 'history.js').read_text()}{(INLINE_FOLDER / 'opening.js').read_text()}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")

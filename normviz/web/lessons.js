@@ -56,9 +56,7 @@ function loadFile(path) {
   /** @type {Promise<string>} */
   const content = new Promise((resolve, reject) => {
     takers.set(path, resolve);
-    document.head.append(
-      makeElement("script", { src: path, onerror: () => reject(new Error(`${path} is not there`)) }),
-    );
+    document.head.append(makeElement("script", { src: path, onerror: () => reject(new Error(path)) }));
   });
   const bytes = content.then(inflate);
   files.set(path, bytes);
@@ -135,7 +133,7 @@ async function showPicture(path) {
     const [bytes] = path ? await Promise.all([loadFile(path), runLibrary()]) : [];
     if (bytes) parts = unpackMessage(bytes);
   } catch (error) {
-    board.textContent = `The picture is missing: ${error instanceof Error ? error.message : error}.`;
+    board.textContent = `${board.dataset.missing} ${error instanceof Error ? error.message : error}`;
     slots.clear();
     return;
   }

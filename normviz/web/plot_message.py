@@ -70,12 +70,13 @@ class CubeParts:
 NO_CUBE = CubeParts()
 
 
-class DrawnCube(NamedTuple):
-    """A cube ready to be shown: its figure, its alternative text and its interactive parts."""
+class DrawnFigure(NamedTuple):
+    """A figure in one theme, ready to be shown: its alternative text, its height in CSS, and the parts of a cube."""
 
     figure: Figure
     alt: str
-    parts: CubeParts
+    height: str | None = None
+    cube: CubeParts = NO_CUBE
 
 
 def build_plot_message(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pretend import Kept
-from work import Count, Does, Endless, Fails, leaves, process
+from work import Count, Does, Endless, Fails, leaves, prepares, process, raises_awkwardly
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs import process_executor
@@ -249,6 +249,38 @@ def test_workers_are_warmed_once_and_no_more_than_there_may_be():
         assert len(warmed) == 2
         assert result(JobQueue(pool, lease=STARTED), "process") in warmed
     assert all(gone(process) for process in warmed)
+
+
+def test_a_worker_without_a_job_prepares_itself_once_even_if_one_preparation_fails():
+    with ProcessExecutor(1, initializer=process, preparations=(raises_awkwardly, prepares)) as pool:
+        queue = JobQueue(pool, lease=STARTED)
+        until(lambda: result(queue, "prepared"))
+        assert result(queue, "prepared") == ["once"]
+
+
+def test_a_spare_worker_is_ready_beside_the_busy_ones_up_to_the_most_that_there_may_be():
+    with ProcessExecutor(2, initializer=process, spare=True) as pool:
+        queue, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
+        requests = []
+        for name, place, spares in zip("ab", kept, (1, 0), strict=True):
+            (spare,) = pool._free
+            requests.append(queue.submit([Endless(name)], place))
+            until(lambda place=place: place)
+            assert spare not in pool._free
+            assert len(pool._free) == spares
+        for request in requests:
+            request.cancel()
+        assert all(request.wait(STARTED) for request in requests)
+
+
+def test_the_spare_worker_stays_and_has_had_no_job():
+    with ProcessExecutor(2, idle_seconds=0.01, initializer=process, spare=True) as pool:
+        used = result(JobQueue(pool, lease=STARTED), "process")
+        until(lambda: gone(used))
+        (spare,) = pool._free
+        time.sleep(0.1)
+        assert pool._free == [spare]
+        assert spare.is_ready
 
 
 def test_two_jobs_are_at_work_at_once():

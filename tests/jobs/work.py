@@ -159,6 +159,17 @@ def refuses() -> None:
     get_scheme("group", groups=0)
 
 
+PREPARED = []
+
+
+def prepares() -> None:
+    PREPARED.append("once")
+
+
+def prepared() -> list[str]:
+    return PREPARED
+
+
 HELD = []
 
 

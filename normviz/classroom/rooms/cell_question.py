@@ -6,18 +6,15 @@ from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import NAMED_SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, fill_words, get_words
 from normviz.topics.table1.cases import describe_case_twin, explain_case_answer, format_case_title
 from normviz.topics.table1.grid import classify_case_answer
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
 
-CELL_TEXT = "{title}\nWe train a network and its twin. {twin} Do both learn the same way?"
-CELL_ANSWERS = ("Yes, the same", "No, differently")
-"""Words of the question."""
 
-
-def make_cell_question(key: str) -> Question:
+def make_cell_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     """Make the question of a cell, such as "batch.dataset-rescaling", with the settings of the page's first view.
 
     Raises:
@@ -25,7 +22,7 @@ def make_cell_question(key: str) -> Question:
     """
     scheme_key, _, change_key = key.partition(".")
     if scheme_key not in NAMED_SCHEMES or change_key not in TRANSFORMATIONS:
-        raise RefusedRequest(400, "cell is a scheme and a change of Table 1, such as batch.dataset-rescaling.")
+        raise RefusedRequest(400, "cell-key")
     values = vars(Page())
     setting, scheme = build_table_setting(values), get_scheme(scheme_key, values["groups"], values["radius"])
     change = TRANSFORMATIONS[change_key]
@@ -33,16 +30,17 @@ def make_cell_question(key: str) -> Question:
         setting.check((scheme,))
         cells = build_cells((scheme,), setting, TableResultCache())
     except InvalidInput as error:
-        raise RefusedRequest(400, str(error)) from None
+        raise RefusedRequest(400, "cell-setting", reason=str(error)) from None
     cell: Cell = next(each for each in cells if each.transformation == change_key)
     answer = classify_case_answer(cell)
     if answer not in ("yes", "no"):
-        raise RefusedRequest(400, "This cell of Table 1 has no plain answer; choose another one.")
+        raise RefusedRequest(400, "cell-answer")
     rows = {} if scheme_key in FIRST_ROWS else {"schemes": ",".join((*FIRST_ROWS, scheme_key))}
+    words = get_words("cell", language)
     title, twin = format_case_title(scheme, change, setting), describe_case_twin(change, setting, True)
     return Question(
-        CELL_TEXT.format(title=title, twin=twin),
-        CELL_ANSWERS,
+        fill_words(words, "text", title=title, twin=twin),
+        (words["yes"], words["no"]),
         0 if answer == "yes" else 1,
         explain_case_answer(cell, scheme, change, setting),
         f"/invariance?{urlencode(rows | {'cell': key, 'reveal': '1'})}",

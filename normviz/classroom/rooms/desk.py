@@ -3,8 +3,8 @@
 from normviz.charts.palette import THEMES
 from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.classroom.rooms.state import CASE_TITLES
-from normviz.classroom.words import DESK_WORDS
 from normviz.core.registry import get_scheme
+from normviz.describe.interface_words import get_words
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
@@ -13,7 +13,7 @@ from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
 
-def build_desk_data(cell: str, step: str) -> dict:
+def build_desk_data(cell: str, step: str, language: str) -> dict:
     """Build the data of the lecturer's page for `web.components.desk.show_desk`.
 
     `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
@@ -21,10 +21,11 @@ def build_desk_data(cell: str, step: str) -> dict:
     pages = {"/" if story is PAGE_TEXTS[0] else f"/{story.page}": story.title for story in PAGE_TEXTS}
     return {
         "base": prefix_base_path(""),
-        "words": DESK_WORDS,
+        "language": language,
+        "words": get_words("desk", language),
         "pages": pages,
         "grid": _build_covered_grid(cell),
-        "lessons": list_lesson_steps(),
+        "lessons": list_lesson_steps(language),
         "step": step,
     }
 

@@ -14,6 +14,7 @@ from normviz.classroom.lessons.lesson import Lesson
 from normviz.classroom.site.site_page import build_site_page
 from normviz.classroom.site.step_parts import StepPart
 from normviz.classroom.site.step_pictures import draw_step_picture
+from normviz.describe.interface_words import DEFAULT_LANGUAGE
 from normviz.web.plotly_script import read_plotly_script
 
 PLOTLY_FILE = "plotly.js"
@@ -23,7 +24,9 @@ PICTURE_FOLDER = "pictures"
 DrawPicture = Callable[[str], list[StepPart]]
 
 
-def build_site(lessons: Iterable[Lesson], draw: DrawPicture = draw_step_picture) -> Iterator[tuple[str, bytes]]:
+def build_site(
+    lessons: Iterable[Lesson], draw: DrawPicture = draw_step_picture, language: str = DEFAULT_LANGUAGE
+) -> Iterator[tuple[str, bytes]]:
     """Build the lessons as files: yield the path of each in the folder, and its content; the page comes last.
 
     Raises:
@@ -40,7 +43,7 @@ def build_site(lessons: Iterable[Lesson], draw: DrawPicture = draw_step_picture)
         content = pack_message([{"component": each.component, "name": each.name, **each.contents} for each in parts])
         pictures[link] = f"{PICTURE_FOLDER}/{blake2b(content, digest_size=8).hexdigest()}.js"
         yield pictures[link], wrap_content(pictures[link], content)
-    yield PAGE_FILE, build_site_page(lessons, pictures).encode()
+    yield PAGE_FILE, build_site_page(lessons, pictures, language).encode()
 
 
 def wrap_content(path: str, content: bytes) -> bytes:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from normviz.charts.chart import Figure
+from latex2mathml.converter import convert
+
 from normviz.charts.packing import pack_message
 from normviz.charts.palette import THEMES
 from normviz.classroom.lessons.lesson_markup import format_lesson_html
-from normviz.web.plot_message import NO_CUBE, CubeParts, build_plot_message
+from normviz.web.plot_message import DrawnFigure, build_plot_message
 
 
 @dataclass(frozen=True)
@@ -28,22 +28,13 @@ class StepPart:
     contents: Mapping[str, bytes | str]
 
 
-@dataclass(frozen=True)
-class DrawnFigure:
-    """A figure in one theme, with its alternative text, its height in CSS and the interactive parts of a cube."""
-
-    figure: Figure
-    alt: str
-    height: str | None = None
-    cube: CubeParts = NO_CUBE
-
-
 def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
     """Make the part of a figure that `draw` draws in a theme."""
     contents = {}
     for theme in THEMES:
         drawn = draw(theme)
-        contents[theme] = pack_message(build_plot_message(drawn.figure, name, drawn.alt, drawn.height, drawn.cube))
+        message = build_plot_message(drawn.figure, name, drawn.alt, drawn.height, drawn.cube)
+        contents[theme] = pack_message(message)
     return StepPart("plot", name, contents)
 
 
@@ -76,6 +67,7 @@ def format_table_html(columns: Mapping[str, Sequence[Any]]) -> str:
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def format_note_html(text: str) -> str:
-    """Format a sentence below a figure as HTML."""
-    return f'<p class="note">{escape(text)}</p>'
+def format_formulas_html(rows: Sequence[Sequence[str]]) -> str:
+    """Format rows of LaTeX formulas as MathML, which browsers draw without a script."""
+    lines = ("".join(f"<span>{convert(latex)}</span>" for latex in row) for row in rows if row)
+    return "".join(f'<p class="formulas">{line}</p>' for line in lines)

@@ -13,6 +13,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ArrayJob, ResultArchive, Results, is_complete
 from normviz.topics.experiments.state import PAGE
+from normviz.train.preparations import PREPARATIONS
 from normviz.ui.runs import PageRun, RunSource, get_speed_estimator, open_run
 
 RUN_KEY = f"{PAGE} work"
@@ -22,13 +23,13 @@ FIRST_REPORT_SECONDS = 0.3
 """Seconds that a page waits for the first report of a run, which arrives before the next refresh."""
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_archive() -> ResultArchive:
     """Return the archive of results, shared by all sessions of this server and stored on its disk."""
     return ResultArchive(ResultCache())
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_experiment_queue() -> JobQueue:
     """Return the queue of all sessions for experiments and claims."""
     workers = count_workers()
@@ -37,6 +38,8 @@ def get_experiment_queue() -> JobQueue:
         jobs_per_request=workers,
         is_done=lambda job: not find_missing_jobs([job]),
         speed=get_speed_estimator(),
+        preparations=PREPARATIONS,
+        spare=True,
     )
 
 

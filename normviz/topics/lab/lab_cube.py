@@ -16,7 +16,7 @@ from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
-from normviz.web.plot_message import CubeParts, DrawnCube
+from normviz.web.plot_message import CubeParts, DrawnFigure
 
 HIGHLIGHT_WORDS = {
     "lock": "the chosen element"
@@ -53,7 +53,7 @@ def draw_lab_cube(
     bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     look: CubeLook, theme: str,
     **parts: Any,
-) -> DrawnCube:  # fmt: skip
+) -> DrawnFigure:  # fmt: skip
     """Draw the cube with the elements that share statistics with the chosen one, its legend and its stages.
 
     Args:
@@ -86,7 +86,7 @@ def draw_lab_cube(
         legend=describe_layout(look.view, bound) + words, no_stages_note=still, **parts,
     )  # fmt: skip
     alt = bound.describe_picture(look.focus, look.view, format_colour_name(colour, scheme).lower())
-    return DrawnCube(cube.draw_cube(layout, levels, legend, theme), alt, cube_parts)
+    return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
 def choose_view(scheme: Scheme) -> str:

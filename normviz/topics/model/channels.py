@@ -40,9 +40,9 @@ def summarize_gaps(gaps: ChannelGaps) -> str:
     if ratio == 0:
         return "This batch is constant"
     if ratio < 1 / CLOSE:
-        return f"The running deviation is {typeset(1 / ratio, 2)} times that of this batch"
+        return f"Inference divides by {typeset(1 / ratio, 2)} times the deviation of this batch"
     if ratio > CLOSE:
-        return f"This batch has {typeset(ratio, 2)} times the running deviation"
+        return f"This batch has {typeset(ratio, 2)} times the deviation that inference divides by"
     if shift > CLOSE - 1:
-        return f"The batch mean is {typeset(shift, 2)} running deviations from the running mean"
+        return f"Inference subtracts a mean {typeset(shift, 2)} deviations from that of this batch"
     return "The running averages fit this batch"

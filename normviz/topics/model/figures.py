@@ -21,8 +21,6 @@ def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
         hovertemplate="channel %{customdata}<br>mean %{x:.3g} deviations away, deviation × %{y:.3g}",
     )  # fmt: skip
     reach, top = 1.15 * max(float(np.abs(gaps.shift).max()), 0.5), 1.15 * max(float(gaps.ratio.max()), 1.2)
-    figure.update_xaxes(
-        range=[-reach, reach], title={"text": "batch mean − running mean, in running deviations", "standoff": 4}
-    )
-    figure.update_yaxes(range=[-0.06 * top, top], title="deviation, batch / running", automargin=True)
+    figure.update_xaxes(range=[-reach, reach], title={"text": "difference of means", "standoff": 4})
+    figure.update_yaxes(range=[-0.06 * top, top], title="ratio of deviations", automargin=True)
     return apply_chart_style(figure, colours, {"l": 60, "t": 10, "b": 46})

@@ -15,6 +15,7 @@ from normviz.classroom.lessons.lesson_files import MAX_BYTES, parse_lesson, read
 from normviz.classroom.lessons.lesson_markup import format_lesson_html, format_lesson_markdown
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 
 TEMPLATE = TEMPLATE_PATH.read_text()
 EVIL = "![](http://foreign/t) <script>alert(1)</script> [a](javascript:b) $x$ :smile: `c`"
@@ -233,4 +234,7 @@ def test_the_command_lists_checks_and_makes_handouts(tmp_path, capsys):
 
 
 def test_all_files_are_lessons():
-    assert {path.stem for path in LESSONS_FOLDER.iterdir()} == set(read_shipped_lessons())
+    translations = [path for path in LESSONS_FOLDER.iterdir() if path.is_dir()]
+    assert {path.name for path in translations} == LANGUAGES.keys() - {DEFAULT_LANGUAGE}
+    for folder in (LESSONS_FOLDER, *translations):
+        assert {path.stem for path in folder.glob("*.*")} == set(read_shipped_lessons())

@@ -29,9 +29,12 @@ def test_channels_without_finite_numbers_are_left_out():
 @pytest.mark.parametrize(
     ("statistics", "heading"),
     [
-        (rows([0, 0], [1, 1], [0, 0], [4, 4]), "The running deviation is 2 times that of this batch"),
-        (rows([0, 0], [9, 9], [0, 0], [1, 1]), "This batch has 3 times the running deviation"),
-        (rows([0, 0], [1, 1], [0.5, -0.5], [1, 1]), "The batch mean is 0.5 running deviations from the running mean"),
+        (rows([0, 0], [1, 1], [0, 0], [4, 4]), "Inference divides by 2 times the deviation of this batch"),
+        (rows([0, 0], [9, 9], [0, 0], [1, 1]), "This batch has 3 times the deviation that inference divides by"),
+        (
+            rows([0, 0], [1, 1], [0.5, -0.5], [1, 1]),
+            "Inference subtracts a mean 0.5 deviations from that of this batch",
+        ),
         (rows([0, 0], [1, 1], [0.05, 0], [1, 1.1]), "The running averages fit this batch"),
         (rows([0, 0], [0, 0], [0, 0], [1, 1]), "This batch is constant"),
     ],
