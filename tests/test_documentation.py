@@ -126,6 +126,14 @@ def test_the_documents_name_the_variables_of_the_environment():
         assert set(re.findall(pattern, document.read_text())) <= code, document
 
 
+def test_the_notes_for_teachers_are_those_of_the_app():
+    spec = spec_from_file_location("page_notes", Path(ROOT, "docs/page_notes.py"))
+    page_notes = module_from_spec(spec)
+    spec.loader.exec_module(page_notes)
+    text = page_notes.PATH.read_text()
+    assert page_notes.write_notes(text) == text, "run: .venv/bin/python docs/page_notes.py"
+
+
 def test_the_pages_are_those_of_the_menu():
     rows = re.findall(r"^\|([^|]*)\| ([^|]+) \| `/(\w*)` \|", Path(ROOT, "docs/pages.md").read_text(), re.MULTILINE)
     sections = [section.strip() for section, _, _ in rows]

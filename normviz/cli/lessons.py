@@ -58,16 +58,29 @@ def run(arguments: argparse.Namespace) -> int:
 def write_site(lessons: Iterable[Lesson], folder: Path, language: str) -> None:
     """Write the lessons into a folder as files that need no server, with the words of a language around them.
 
+    A line on stderr names each link that has no picture.
+
     Raises:
         InvalidInput: the folder or a file cannot be written.
     """
     from normviz.classroom.site.site import PICTURE_FOLDER, build_site  # the other options do not wait for it
+    from normviz.classroom.site.step_pictures import draw_step_picture
+
+    def draw(link: str) -> list[Any]:
+        try:
+            if parts := draw_step_picture(link):
+                return parts
+            reason = "this page has none without a server."
+        except InvalidInput as error:
+            reason = str(error)
+        print_message(f"{link} has no picture: {reason}")
+        return []
 
     try:
         folder.joinpath(PICTURE_FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be written: {error.strerror}.") from error
-    for path, content in build_site(lessons, language=language):
+    for path, content in build_site(lessons, draw, language):
         write_file(folder / path, content)
 
 

@@ -27,9 +27,6 @@ ResumableWork = Generator[None, None, Value]
 TensorWatcher = Callable[[str, torch.Tensor], object]
 """A function called with the name and value of every tensor of a step, in the order of their computation."""
 
-MIN_STACKED_SCHEMES = 8
-"""The fewest schemes whose statistics a GPU computes together: it then takes fewer calls than one by one."""
-
 
 def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
     """Ignore a tensor: the default for a function that watches intermediate tensors."""
@@ -114,10 +111,13 @@ class StackNormalizer:
         return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
-def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape) -> list[int]:
-    """Return the positions of the schemes that one `StackedForm` computes, if they are enough for it to be faster."""
+def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape, networks: int) -> list[int]:
+    """Return the positions of the schemes that one `StackedForm` computes, if they are more than the networks of each.
+
+    Otherwise it takes more calls than the schemes one by one.
+    """
     found = [place for place, each in enumerate(schemes) if each is not None and StackedForm.can_compute(each, shape)]
-    return found if len(found) >= MIN_STACKED_SCHEMES else []
+    return found if len(found) > networks else []
 
 
 def _make_scheme_index(positions: Sequence[int], device: torch.device) -> slice | torch.Tensor:
@@ -161,7 +161,12 @@ class NetworkStack:
         types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
         self.acts = [
             StackNormalizer(
-                act, shape, dtype, setting.eps, like, find_stackable_positions(act, shape) if like.is_cuda else ()
+                act,
+                shape,
+                dtype,
+                setting.eps,
+                like,
+                find_stackable_positions(act, shape, lead[1]) if like.is_cuda else (),
             )
             for shape, dtype in zip(setting.shapes, types, strict=True)
         ]

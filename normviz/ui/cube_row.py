@@ -52,7 +52,8 @@ def draw_cube_row(
         make_axis_titles(SchemeOnShape(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes)
     )
     labels = [scheme.label for scheme in schemes]
-    alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
+    lit = (f" {each.label}: {SchemeOnShape(each, x.shape).describe_lit_elements(view['focus'])}." for each in schemes)
+    alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one for each scheme.{''.join(lit)}"
     texts = cube.build_labels_data(
         layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles]
     )
@@ -68,4 +69,4 @@ def draw_cube_row(
     )
     figure = cube.draw_cube(layout, levels, legend, theme)
     height = None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT
-    return DrawnFigure(figure, alt + "Lit in each is the field of the chosen element.", height, parts)
+    return DrawnFigure(figure, alt, height, parts)

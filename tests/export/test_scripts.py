@@ -21,6 +21,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme import Scheme
+from normviz.describe.live import compute_live_numbers
 from normviz.export import scheme_code
 from normviz.export.notebook import build_notebook
 from normviz.export.pages import SCRIPT_MODULES, read_page_view, write_page_script
@@ -256,6 +257,26 @@ def test_random_states_print_the_numbers_of_the_page(name, monkeypatch):
             assert prints(run(text), *(each for each in expect(view) if abs(each) > 1e-9)), link
         tried += 1
     assert tried >= 6
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
+    monkeypatch.setattr("normviz.library.pictures.build_plot_message", lambda *args, **named: {"title": ""})
+    view = find_view("tensor_lab", {"scheme": key, "gain": "2", "focus": "1,2,3,4"})
+    printed = run(write_page_script("tensor_lab", view))
+    numbers = compute_live_numbers(
+        build_scheme(view), make_tensor(view), normalize(make_tensor(view), build_scheme(view), *read_layer(view)[:3]),
+        read_layer(view),
+    )  # fmt: skip
+    shown = [number for name in ("x", "mean", "v", "divides", "xhat", "y", "z") if name in numbers
+             for number in [numbers[name]] if key != "whitening" or name != "divides"]  # fmt: skip
+    for values, shape in shown:
+        index = tuple(i * count // n for i, count, n in zip(view["focus"], shape, (4, 4, 4, 6), strict=True))
+        assert prints(printed, np.reshape(values, shape)[index])
+
+
+def read_layer(view):
+    return get_layer_numbers(view, build_scheme(view))
 
 
 def test_table_1_prints_the_cells_and_the_open_case():

@@ -7,7 +7,7 @@ import torch
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.table1.forward import measure_forward_gaps
-from normviz.train import stack, twins
+from normviz.train import twins
 from normviz.train.setting import Setting
 from normviz.train.stack import StackNormalizer, find_stackable_positions
 
@@ -25,7 +25,7 @@ def test_both_passes_are_those_of_each_scheme(layer, eps):
     generator = torch.Generator().manual_seed(0)
     x, g = torch.randn(2, len(schemes), 2, *shape, dtype=torch.float64, generator=generator)
     alone = StackNormalizer(schemes, shape, x.dtype, eps, x)
-    together = StackNormalizer(schemes, shape, x.dtype, eps, x, find_stackable_positions(schemes, shape))
+    together = StackNormalizer(schemes, shape, x.dtype, eps, x, find_stackable_positions(schemes, shape, 2))
     assert len(together.parts) < 12 < len(alone.parts)
     for run in ("forward", "backward"):
         wanted, found = (
@@ -36,11 +36,11 @@ def test_both_passes_are_those_of_each_scheme(layer, eps):
 
 def test_windows_and_scaled_schemes_stay_alone():
     schemes, shape = [*SCHEMES.values()] * 2, (8, 4, 4, 8)
-    left = {scheme.key for k, scheme in enumerate(schemes) if k not in find_stackable_positions(schemes, shape)}
+    left = {scheme.key for k, scheme in enumerate(schemes) if k not in find_stackable_positions(schemes, shape, 2)}
     assert {"divisive", "whitening", "spectral", "dynamic-tanh", "none"} <= left
     assert not {"batch", "layer", "instance", "group", "rms"} & left
-    assert find_stackable_positions(schemes, (256, 4, 4, 8)) == []
-    assert find_stackable_positions([SCHEMES["batch"]] * (stack.MIN_STACKED_SCHEMES - 1), shape) == []
+    assert find_stackable_positions(schemes, (256, 4, 4, 8), 2) == []
+    assert find_stackable_positions([SCHEMES["batch"]] * 7, shape, 7) == []
 
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])

@@ -7,10 +7,12 @@ from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
+from normviz.classroom.lessons.page_notes import read_page_notes
 from normviz.classroom.lessons.teacher_notes import format_teacher_note
 from normviz.describe.interface_words import Words, fill_words, get_words
 from normviz.ui.frame import show_language_choice, switch_to_page
 from normviz.ui.link import RESET_LINK_KEY, get_language, trust_link
+from normviz.ui.page_texts import PAGE_TEXTS, translate_page_text
 
 PLACE_KEY = "lesson place"
 """Session key of the last place in a lesson, as text for a link."""
@@ -118,6 +120,7 @@ def show_lesson_list() -> None:
     with st.container(key="lessons"):
         for lesson in get_lessons(language).values():
             _show_lesson_row(lesson, last, language)
+    _show_page_notes(language)
 
 
 def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
@@ -133,6 +136,15 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
         label = fill_words(words, "resume" if place.step else "start", number=place.step + 1)
         if st.button(label, key=f"start {lesson.key}", type="primary" if last.key == lesson.key else "secondary"):
             switch_to_page(*make_place_link(place))
+
+
+def _show_page_notes(language: str) -> None:
+    """Show the note for teachers on a page of the app, folded, with a choice of the page."""
+    words, notes = get_words("lesson", language), read_page_notes(language)
+    titles = {text.page: translate_page_text(text, language).title for text in PAGE_TEXTS}
+    with st.expander(words["page-notes"]):
+        page = st.selectbox(words["page-name"], list(notes), format_func=titles.__getitem__)
+        st.markdown(format_teacher_note(notes[page], words))
 
 
 def _show_teacher_note(lesson: Lesson, language: str) -> None:

@@ -11,7 +11,7 @@ def format_teacher_note(note: TeacherNote, words: Words) -> str:
     return (
         f"**{words['goal']}.** {format_lesson_markdown(note.goal)}\n\n"
         f"**{words['misconception']}.** {format_lesson_markdown(note.misconception)}\n\n"
-        f"**{words['plan']}.**\n{plan}\n\n"
+        f"**{words['plan']}.**\n\n{plan}\n\n"
         f"**{words['simplified']}.** {format_lesson_markdown(note.simplified)}"
     )
 

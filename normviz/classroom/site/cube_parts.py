@@ -11,6 +11,7 @@ from normviz.classroom.site.step_parts import (
     make_plot_part,
     make_words_part,
 )
+from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, format_number
@@ -29,12 +30,14 @@ from normviz.topics.same.state import ANY_LAYOUT, SIDES, parse_side
 from normviz.ui.cube_row import draw_cube_row
 from normviz.ui.link import View
 from normviz.ui.scheme import build_scheme, build_schemes, get_effective_eps
-from normviz.ui.tensor import fit_index, is_picture, make_tensor
+from normviz.ui.tensor import fit_index, get_view_shape, is_picture, make_tensor
 
 
 def draw_lab_parts(view: View) -> list[StepPart]:
     """Draw the cube of the tensor lab with its animation."""
-    scheme, x = build_scheme(view), make_tensor(view)
+    scheme = build_scheme(view)
+    check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
+    x = make_tensor(view)
     layer = get_layer_numbers(view, scheme)
     result, bound = normalize(x, scheme, *layer[:3]), SchemeOnShape(scheme, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_picture(view, x.shape))
@@ -47,7 +50,8 @@ def draw_lab_parts(view: View) -> list[StepPart]:
 
 def draw_compare_parts(view: View) -> list[StepPart]:
     """Draw the cubes of several schemes on one tensor."""
-    schemes, x = build_schemes(view), make_tensor(view)
+    schemes = build_schemes(view)
+    x = _make_checked_tensor(view, len(schemes))
     results = [normalize(x, scheme, get_effective_eps(view, scheme)) for scheme in schemes]
     colouring = compute_copy_levels(view["colour"], schemes, x, results)
     return [_make_cubes_part(schemes, x, [result.xhat for result in results], view, colouring)]
@@ -61,7 +65,7 @@ def draw_same_parts(view: View) -> list[StepPart]:
 
 def _draw_pair(view: View) -> list[StepPart]:
     identity, covered = IDENTITIES[view["row"]], not view["reveal"]
-    x = make_tensor(view)
+    x = _make_checked_tensor(view, len(identity.sides))
     shape = identity.condition.mend(x.shape)
     x = x if shape == x.shape else make_pair_tensor(shape, view)
     pair, xhats = build_pair_schemes(identity, shape, covered), evaluate_sides(identity, x, view["eps"])
@@ -70,7 +74,7 @@ def _draw_pair(view: View) -> list[StepPart]:
 
 
 def _draw_variants(view: View) -> list[StepPart]:
-    x = make_tensor(view)
+    x = _make_checked_tensor(view, len(VARIANT_SCHEMES))
     xhats = [normalize(x, scheme, view["eps"]).xhat for scheme in VARIANT_SCHEMES]
     rows = {
         "": [scheme.label for scheme in VARIANT_SCHEMES],
@@ -83,7 +87,8 @@ def _draw_variants(view: View) -> list[StepPart]:
 
 
 def _draw_own_pair(view: View) -> list[StepPart]:
-    schemes, x = [parse_side(view, side) for side in SIDES], make_tensor(view)
+    schemes = [parse_side(view, side) for side in SIDES]
+    x = _make_checked_tensor(view, len(schemes))
     return [_make_cubes_part(schemes, x, [normalize(x, each, view["eps"]).xhat for each in schemes], view)]
 
 
@@ -102,6 +107,12 @@ def _write_detection(view: View) -> list[StepPart]:
         "What the detector finds": [summarize_detection(each) for each in found.values()],
     }
     return [make_words_part("heading", words + format_table_html(others))]
+
+
+def _make_checked_tensor(view: View, copies: int) -> np.ndarray:
+    """Make the tensor of the link; raise InvalidInput if it is too large for this number of cubes."""
+    check_shape(get_view_shape(view), AXES["activation"], MAX_DRAWN_ELEMENTS // max(copies, 1))
+    return make_tensor(view)
 
 
 def _make_cubes_part(

@@ -84,7 +84,8 @@ def _format_lesson(lesson: Lesson, pictures: Mapping[str, str], words: Words) ->
 def _format_step(lesson: Lesson, k: int, pictures: Mapping[str, str], words: Words) -> str:
     """Format a step: where it is in the lesson, its texts and its answers, each with its reason."""
     step, number, count = lesson.steps[k], k + 1, len(lesson.steps)
-    picture, reveal = (pictures.get(link, "") for link in (step.link, step.reveal or step.link))
+    picture = pictures.get(step.link, "")
+    reveal = pictures.get(step.reveal, picture)
     answers = "".join(_format_answer(each, j) for j, each in enumerate(step.answers, 1))
     return f"""<section id="{lesson.key}/{number}" data-picture="{picture}" data-reveal="{reveal}">
 <header><a href="#">{words["lessons"]}</a><h1>{format_lesson_html(lesson.title)}</h1>

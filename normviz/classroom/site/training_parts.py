@@ -12,8 +12,10 @@ from normviz.classroom.site.step_parts import (
     make_plot_part,
     make_words_part,
 )
+from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.wording import format_duration
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.examples import find_example
 from normviz.topics.experiments.figures import compute_figure_height, draw_figure, is_rate_figure, split_figure
@@ -50,7 +52,9 @@ from normviz.topics.table1.pictures import render_change
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
-from normviz.train.problem import ORIGINAL, find_network_index
+from normviz.topics.table1.training_panels import MAX_UNASKED_SECONDS
+from normviz.train.cost import estimate_training_seconds
+from normviz.train.problem import NETWORKS, ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 from normviz.ui.link import View
 from normviz.ui.scheme import build_schemes
@@ -63,6 +67,9 @@ _TABLE_RESULTS = TableResultCache()
 def draw_table_parts(view: View) -> list[StepPart]:
     """Draw a case of Table 1: the change, and with the answer both loss curves; or the whole table."""
     schemes, setting = tuple(build_schemes(view)), build_table_setting(view)
+    seconds = estimate_training_seconds(setting, len(schemes), len(NETWORKS))
+    if seconds > MAX_UNASKED_SECONDS:
+        raise InvalidInput(f"its training takes about {format_duration(seconds)}; the app starts it on request.")
     _TABLE_RESULTS.compute_missing(schemes, setting)
     cells = build_cells(schemes, setting, _TABLE_RESULTS, view["follow"])
     if view["reveal"]:
