@@ -19,12 +19,15 @@ def write_script(view: View) -> PageScript:
         write_text("The selected claims with their verdicts on record."),
         write_code(
             """
-            from normviz.topics.claims.claim_list import CLAIMS, get_claims
+            from normviz.topics.claims.claim_list import $names
 
             for claim in $claims:
                 print(f"{claim.id} {claim.expected}: {claim.says}")
             """,
             claims=claims,
+            names=Expression(
+                "get_claims" if state.is_filtered(view) else "CLAIMS, get_claims" if view["claim"] else "CLAIMS"
+            ),
         ),
     ]
     measured = [id for id in view["claim"] if not isinstance(CLAIMS[id].check, ExperimentCheck)]
