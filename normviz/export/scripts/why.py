@@ -132,7 +132,7 @@ def _write_whitening(view: View) -> PageScript:
 def _write_outside(view: View) -> PageScript:
     cells = [
         write_text(
-            "Gradient descent on a bias b in front of x̂ = x − E[x]. First the gradient takes E[x] for a constant, then not."
+            "Gradient descent on a bias b in front of x̂ = x − E[x]. At first the gradient takes E[x] for a constant."
         ),
         write_code(
             """
