@@ -19,8 +19,8 @@ SCRIPT_NAMES = {"lab": "tensor_lab", "table": "invariance"}
 """The names of pages' scripts, by the names of the pages in the session, where they differ."""
 
 FILES_NOTE = (
-    "Tables: “Download CSV” below them. Figures: the button in their corner saves PNG and SVG, and cubes also as a web "
-    "page."
+    "Tables: “Download CSV” below them. Figures: the button in their corner saves PNG, SVG and a web page that works "
+    "offline."
 )
 """Note on the other files of a page."""
 
@@ -44,7 +44,7 @@ def _draw_files(page: str, view: View) -> None:
     except InvalidInput as error:
         show_error(error)
         return
-    st.markdown("This page as code that prints the same numbers, for Jupyter or Colab, or as a script.")
+    st.markdown("Code that prints the numbers of this page. Open the notebook in Jupyter or Colab.")
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             "Notebook", lambda: build_notebook(text), f"{page}.ipynb", "application/x-ipynb+json", on_click="ignore",

@@ -96,8 +96,8 @@ def format_script(script: PageScript, link: str) -> str:
     head = [
         ScriptCell(f"# {script.title}", is_text=True),
         write_text(
-            f"""The numbers of a page of normviz, computed anew. The page is `{link}`. Run the cells from top to bottom,
-            or the file as a script.
+            f"""This file computes the numbers of the page `{link}` of normviz. Run the cells from top to bottom, or all
+            of it as a script.
 
             To cite: {format_citation()}"""
         ),

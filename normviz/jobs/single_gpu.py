@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from normviz.jobs.gpu import has_gpu, uses_gpu
-from normviz.jobs.process_executor import ProcessExecutor
+from normviz.jobs.process_executor import NICENESS, ProcessExecutor
 
 
 class SingleGpuExecutor(Executor):
@@ -20,12 +20,21 @@ class SingleGpuExecutor(Executor):
         workers: the number of processes for jobs that use no GPU.
         preparations: functions that each process calls while it has no job.
         spare: True to have a process of those that the next job is likely to need ready at any time.
+        niceness: of the processes, 0 to 19.
     """
 
-    def __init__(self, workers: int, preparations: Sequence[Callable[[], object]] = (), spare: bool = False) -> None:
+    def __init__(
+        self,
+        workers: int,
+        preparations: Sequence[Callable[[], object]] = (),
+        spare: bool = False,
+        niceness: int = NICENESS,
+    ) -> None:
         on_gpu = spare and has_gpu()
-        self._others = ProcessExecutor(workers, preparations=preparations, spare=spare and not on_gpu)
-        self._gpu = ProcessExecutor(1, preparations=preparations, spare=on_gpu)
+        self._others = ProcessExecutor(
+            workers, preparations=preparations, spare=spare and not on_gpu, niceness=niceness
+        )
+        self._gpu = ProcessExecutor(1, preparations=preparations, spare=on_gpu, niceness=niceness)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Submit a job, the first argument, to a suitable process; return the future of the function's result."""

@@ -8,6 +8,7 @@ output is pairs of a kind and a value.
 import os
 import pickle
 import signal
+import sys
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -19,9 +20,6 @@ from normviz.jobs.executors import initialize_cuda, release_memory
 BEGUN, REPORTED, DONE, RAISED, LOST = "begun", "reported", "done", "raised", "lost"
 """Kinds of messages: a job was taken, and again once the GPU is ready for it; its share and result so far; its result;
 its error; and, put there by the parent, the end of the worker."""
-
-NICENESS = 10
-"""The niceness of a worker, 0 to 19, so that the server of the pages gets the processor first."""
 
 OOM_SCORE = 500
 """The kernel's preference to end a worker when memory runs out, -1000 to 1000."""
@@ -47,15 +45,18 @@ class PipeControl:
         self._out.flush()
 
 
-def run_worker() -> None:
-    """Run the jobs that arrive on standard input, one after the other, until the input ends."""
+def run_worker(niceness: int) -> None:
+    """Run the jobs that arrive on standard input, one after the other, until the input ends.
+
+    `niceness`: 0 to 19; how far this process stands back behind others.
+    """
     source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # the output of a job is no message
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
-    _lower_priority()
+    _lower_priority(niceness)
     initialize, preparations = pickle.loads(tasks.get())
     initialize()
     while True:
@@ -102,13 +103,13 @@ def _make_picklable(error: Exception) -> Exception:
     return error
 
 
-def _lower_priority() -> None:
-    """Lower the priority of this process below the server's, and let the kernel end it first without memory."""
+def _lower_priority(niceness: int) -> None:
+    """Lower the priority of this process by its niceness, and let the kernel end it first without memory."""
     with suppress(AttributeError, OSError):
-        os.nice(NICENESS)
+        os.nice(niceness)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))
 
 
 if __name__ == "__main__":
-    run_worker()
+    run_worker(int(sys.argv[1]))

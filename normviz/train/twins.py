@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.train import cost, devices
+from normviz.train import compiled, cost, devices
 from normviz.train.problem import (
     BASE_POSITIONS,
     MEASURED_NETWORKS,
@@ -23,15 +23,42 @@ from normviz.train.stack import NetworkStack, StackData
 from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
 
 
-@torch.inference_mode()
 def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these indices of `NETWORKS`, for all schemes, as one stack; yield step by step.
+    """Train the networks at these indices of `NETWORKS`, for all schemes; yield step by step.
 
     Yields the losses so far, (steps so far, schemes, networks), on the device, after every step and at points within
     one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
     """
+    setting.check(schemes)
+    is_on_cpu = devices.open_device(setting.device, setting.storage).type == "cpu"
+    kernels = compiled.get_kernels() if is_on_cpu else None
+    by_kernels = [kernels is not None and compiled.can_train(scheme, setting) for scheme in schemes]
+    if kernels is None or not any(by_kernels):
+        yield from _train_as_stack(schemes, setting, networks)
+        return
+    mine, others = ([row for row in range(len(schemes)) if by_kernels[row] is chosen] for chosen in (True, False))
+    losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, dtype=torch.float64)
+    of_kernels = torch.full((setting.steps, len(mine), len(networks)), torch.nan, dtype=torch.float64)
+    problem = make_problem(setting, networks)
+    train = compiled.CompiledTraining(kernels, [schemes[row] for row in mine], setting, problem, of_kernels)
+    stack = _train_as_stack([schemes[row] for row in others], setting, networks) if others else None
+    for step in range(setting.steps):
+        for _ in train(step):
+            yield losses[:step]
+        losses[step, mine] = of_kernels[step]
+        for of_stack in stack or ():
+            if len(of_stack) > step:
+                losses[step, others] = of_stack[step]
+                break
+            yield losses[:step]
+        yield losses[: step + 1]
+
+
+@torch.inference_mode()
+def _train_as_stack(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> Iterator[torch.Tensor]:
+    """Train as `train_stepwise` does, in torch, as one stack."""
     setting.check(schemes)
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)

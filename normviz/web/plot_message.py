@@ -93,12 +93,12 @@ def build_plot_message(
     Args:
         figure, key, alt, height, cube: as for `show_figure`.
         library: address of plotly.js; empty for a page that already holds it.
-        page: address of the web page that a cube is saved as; empty if it cannot be saved as one.
+        page: address of the web page that a figure is saved as; empty if it cannot be saved as one.
     """
     return {
         "figure": figure.to_message(),
         "library": library,
-        "page": page if cube.hover else "",
+        "page": page,
         "name": key,
         "title": cube.title,
         "alt": alt,

@@ -7,7 +7,7 @@ import { find, makeElement } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{label: string, presenting: boolean, framed: boolean}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
+/** @typedef {{label: string, presenting: boolean}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
 
 /** @typedef {keyof typeof ICONS} Act */
 
@@ -92,7 +92,6 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   enlarge();
   window.onresize = enlarge;
   classList.toggle("nv-presenting", data.presenting);
-  classList.toggle("nv-framed", data.framed);
   if (!data.presenting) classList.remove("nv-controls");
   const output = makeElement("output");
 

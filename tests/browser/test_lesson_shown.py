@@ -2,8 +2,14 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+from looks import barriers
 from patience import settle, soon, visit
 from playwright.sync_api import expect
+
+from normviz.classroom.lessons.catalogue import read_shipped_lessons
+from normviz.classroom.lessons.handout import build_handout
+from normviz.describe.interface_words import LANGUAGES
 
 KEY = "what-is-averaged"
 
@@ -29,6 +35,7 @@ def test_a_lesson_is_played_by_keys_and_by_a_clicker(page, server):
     at("3", "Batch normalization")
     page.keyboard.press("2")
     at("3.2", "Layer normalization", scheme="layer")
+    assert barriers(page) == []
     page.evaluate("history.back()")
     at("3", "Batch normalization")
     page.keyboard.press("b")
@@ -39,3 +46,10 @@ def test_a_lesson_is_played_by_keys_and_by_a_clicker(page, server):
     at("3", "Batch normalization", present="1")
     page.keyboard.press("PageUp")
     at("2", "Batch normalization", present="1")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_handout_has_no_barriers(page, language):
+    page.goto("about:blank")
+    page.set_content(build_handout(read_shipped_lessons(language)[KEY], language))
+    assert barriers(page) == []

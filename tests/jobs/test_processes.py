@@ -18,8 +18,7 @@ from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits, LimitExceeded
-from normviz.jobs.process_executor import ProcessExecutor, WorkerLost
-from normviz.jobs.worker import NICENESS
+from normviz.jobs.process_executor import NICENESS, ProcessExecutor, WorkerLost
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 HERE = Path(__file__).parent
@@ -69,10 +68,11 @@ def test_one_worker_does_one_job_after_the_other(queue):
     assert result(queue, "process") == result(queue, "process") != os.getpid()
 
 
-def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
-    with ProcessExecutor(1) as pool:
+@pytest.mark.parametrize("niceness", [0, NICENESS])
+def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page(niceness):
+    with ProcessExecutor(1, niceness=niceness) as pool:
         found = result(JobQueue(pool, lease=STARTED), "surroundings")
-    assert found == (1, min(os.nice(0) + NICENESS, 19), "normviz.jobs.worker")
+    assert found == (1, min(os.nice(0) + niceness, 19), "normviz.jobs.worker")
 
 
 def test_a_worker_that_cannot_start_is_an_error_of_the_job():

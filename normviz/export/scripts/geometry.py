@@ -107,7 +107,7 @@ def _write_fisher(view: View) -> PageScript:
             distance = $distance
             for scheme in ("none", $scheme):
                 now, twice = (compute_step_lengths(scheme, model, distance, factor) for factor in (1.0, 2.0))
-                print(f"{scheme}: {now.across:.8g}, and {twice.across:.8g} if w were twice as long")
+                print(f"{scheme}, KL = {distance:g}: {now.across:.8g}, and {twice.across:.8g} if w were twice as long")
             """,
             model=write_settings_code(model, "FisherModel"),
             distance=view["distance"],

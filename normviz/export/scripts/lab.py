@@ -11,7 +11,7 @@ from normviz.ui.link import View
 from normviz.ui.scheme import build_scheme
 from normviz.ui.tensor import get_view_shape
 
-PASSED = Expression("x"), Expression("scheme")
+PASSED = Expression("x"), Expression("scheme"), Expression("eps")
 """The first arguments of the functions of the library, as variables of the script."""
 
 
@@ -30,18 +30,19 @@ def write_script(view: View) -> PageScript:
         write_code(f"import normviz\n{tensor}"),
         write_text(f"**{name}.** {scheme.about}"),
         write_code(
-            "scheme = $scheme\nresult = $call\nprint(result)",
+            "scheme, eps = $scheme, $eps\nresult = $call\nprint(result)",
             scheme=write_scheme_code(scheme),
-            call=write_call("normviz.normalize", *PASSED, eps=layer.eps, **learned, layout=layout),
+            eps=layer.eps,
+            call=write_call("normviz.normalize", *PASSED, **learned, layout=layout),
         ),
         write_text("The chosen element, and the statistics that it shares with others:"),
         _write_element_code(scheme, shape, view["focus"], layer.threshold),
-        *_write_statistics_cells(scheme),
+        *_write_statistics_cells(scheme, shape),
         write_text("The picture. Turn it, and press “Watch it happen”. `to_html` saves it as a web page."),
         write_code(
             'picture = $call\n# picture.to_html("cube.html")\npicture',
             call=write_call(
-                "normviz.show", *PASSED, eps=layer.eps, layout=layout, colour=colour, focus=tuple(view["focus"])
+                "normviz.show", *PASSED[:2], eps=PASSED[2], layout=layout, colour=colour, focus=tuple(view["focus"])
             ),
         ),
     ]
@@ -54,8 +55,12 @@ def _write_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: f
     if scheme.summation is not None:
         numbers["mean"] = f"result.mean{list(scheme.summation.find_statistic_index(focus, shape))}"
         numbers["v = x − mean"] = "result.v[element]"
-    if scheme.suppression is not None and has_divisors(scheme, shape):
-        numbers["divisor"] = f"result.deviation{list(scheme.suppression.find_statistic_index(focus, shape))}"
+    if has_divisors(scheme, shape):
+        assert scheme.suppression is not None
+        divisor = f"result.deviation{list(scheme.suppression.find_statistic_index(focus, shape))}"
+        if scheme.kind.has_eps:
+            numbers["variance" if scheme.divides_by_variance else "mean square"] = f"{divisor}**2 - eps"
+        numbers["divisor"] = divisor
     numbers |= {"x̂": "result.xhat[element]"} if scheme.has_xhat else {}
     numbers |= {"y": "result.y[element]"}
     if scheme.threshold is not None:
@@ -64,14 +69,16 @@ def _write_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: f
     return write_code("\n".join(["element = $element", *lines]), element=tuple(focus))
 
 
-def _write_statistics_cells(scheme: Scheme) -> list[ScriptCell]:
+def _write_statistics_cells(scheme: Scheme, shape: Shape) -> list[ScriptCell]:
     """Write the cells that print all statistics; none for a scheme without any."""
-    parts = {"means": ("mean", scheme.summation), "divisors": ("deviation", scheme.suppression)}
-    lines = [f'print("{name}:", result.{part}.ravel())' for name, (part, field) in parts.items() if field is not None]
-    return [write_text("All statistics:"), write_code("\n".join(lines))] if scheme.fields else []
+    parts = {"mean": scheme.summation is not None, "deviation": has_divisors(scheme, shape)}
+    lines = [f'print("{part}:", result.{part}.ravel())' for part, is_there in parts.items() if is_there]
+    words = "All statistics. The divisors are called `deviation`."
+    return [write_text(words), write_code("\n".join(lines))] if lines else []
 
 
 def has_divisors(scheme: Scheme, shape: Shape) -> bool:
     """Return True if a scheme divides each field by one number, and not by a matrix."""
-    assert scheme.suppression is not None
+    if scheme.suppression is None:
+        return False
     return scheme.kind.compute_divisor_shape(scheme, shape) == scheme.suppression.compute_statistics_shape(shape)

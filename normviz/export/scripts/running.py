@@ -47,7 +47,7 @@ def _write_switch(view: View) -> PageScript:
             framework=view["framework"],
             momentum=momentum,
         ),
-        write_text("The batch of the page at one unit: both pairs of statistics, and x̂ of one digit in both modes."),
+        write_text("After `position` batches, at one unit: the statistics of both modes, and x̂ of one digit."),
         write_code(
             """
             position, unit, digit = $step, $unit, $digit

@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.charts.common_charts import draw_gap_panels
 from normviz.charts.palette import THEMES
 from normviz.core.registry import BA_REFERENCE, Scheme
-from normviz.core.text import join_words, typeset
+from normviz.core.text import format_number, join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import capitalize_first, format_gap
@@ -148,7 +148,10 @@ def show_case_answer(
 def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict[str, Any]:
     """Build the message of the plot of a case for `show_twin_curves`."""
     gap = format_gap(select_training_gap(cell))
-    alt = f"{capitalize_first(plot_data['y'])} of network and twin; largest gap of the losses {gap}."
+    curves = [plot_data["first"], plot_data["second"]]
+    has_ends = plot_data["plays"] and all(map(len, curves))
+    ends = f" at the end {' and '.join(format_number(each[-1]) for each in curves)};" if has_ends else ""
+    alt = f"{capitalize_first(plot_data['y'])} of network and twin;{ends} largest gap of the losses {gap}."
     colours = [THEMES[theme].original, THEMES[theme].transformed]
     return {"alt": alt, "names": ["network", "twin"], "colours": colours, **plot_data}
 

@@ -61,7 +61,7 @@ def get_table_results() -> TableResultCache:
 def get_table_queue() -> JobQueue:
     """Return the queue of all sessions for short trainings; one of its workers is ready at any time."""
     workers = count_short_jobs()
-    pool = SingleGpuExecutor(workers, PREPARATIONS, spare=True)
+    pool = SingleGpuExecutor(workers, PREPARATIONS, spare=True, niceness=0)  # a visitor waits for each of them
     return JobQueue(pool, workers=workers, speed=get_speed_estimator())
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import TEXT_COLOURS, THEMES
+from normviz.core.text import join_words
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
 from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_output_span
@@ -149,9 +150,19 @@ def draw_statistics_so_far(
     ]
     alt = (
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
-        f"{position}: dots for the batches, a line for the running average, dashes for the population."
+        f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
+        f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )
     return DrawnFigure(draw_stream(followed, position, theme), alt, "38rem")
+
+
+def _describe_averages(followed: TrackedStatistic, position: int) -> str:
+    """Describe where the running average and the population are after so many batches."""
+    running, whole = (
+        format_decimals(part[k])
+        for part, k in ((followed.running, position), (followed.population, max(position - 1, 0)))
+    )
+    return f"{followed.symbol} is {running} by the running average, {whole} by the population"
 
 
 def _describe_drift(population: np.ndarray) -> str:
