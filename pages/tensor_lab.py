@@ -37,10 +37,7 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)
-    if not view["only"]:
-        controls.draw_controls(view, scheme, first, rest)
-if view["only"]:
-    st.stop()
+    controls.draw_controls(view, scheme, first, rest)
 with over:
     controls.draw_picture_controls(view, scheme)
 if x is None:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from normviz.classroom.lessons.lesson_links import silence_warnings
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.data.output import write_file
@@ -20,5 +21,6 @@ def run(arguments: argparse.Namespace) -> None:
     suffix = arguments.path.suffix.lower()
     if suffix not in FILE_FORMATS:
         raise InvalidInput(f"{arguments.path.name} ends in {suffix or 'nothing'}; {join_words(FILE_FORMATS)} would do.")
-    page, view = read_page_view(arguments.link)
-    write_file(arguments.path, write_page_file(page, view, suffix).encode())
+    with silence_warnings():
+        content = write_page_file(*read_page_view(arguments.link), suffix)
+    write_file(arguments.path, content.encode())

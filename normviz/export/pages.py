@@ -9,8 +9,10 @@ from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.export.notebook import build_notebook
 from normviz.export.script import PageScript, format_script
+from normviz.ui.frame import FORMER_PAGES
 from normviz.ui.link import View, clean_values
 from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.ui.redirects import translate_variants_link
 from normviz.ui.tensor import fit_shape
 from normviz.ui.unknown_names import shorten_text
 
@@ -59,6 +61,8 @@ def read_page_view(link: str) -> tuple[str, View]:
         page, values = split_page_link(link)
     except ValueError:
         page, values = link, {}
+    if page in FORMER_PAGES:
+        page, values = translate_variants_link(values)
     if page not in SCRIPT_MODULES:
         pages = join_words(["/", *(f"/{each}" for each in list(SCRIPT_MODULES)[1:])])
         raise InvalidInput(f"{shorten_text(link)!r} is no link to a page with numbers; those begin with {pages}.")

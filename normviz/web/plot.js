@@ -58,7 +58,7 @@ export class Plot {
     this.readout = find(root, ".nv-readout", HTMLElement);
     root.addEventListener("transitionend", ({ target }) => {
       // the theme changed: the server has the figure's colours
-      if (target === root && this.cube) this.send("theme", getComputedStyle(root).color);
+      if (target === root) this.send("theme", getComputedStyle(root).color);
     });
     listenToEvent(root, "nv-element", ({ index }) => {
       this.element = index;

@@ -1,4 +1,7 @@
-"""The words of lessons and classes: every language has the same ones, with the same places to fill."""
+"""The words of lessons and classes: every language has the same ones, with the same places to fill.
+
+The texts of Table 1 are in English in its code; tests/classroom/rooms/test_class_pages.py checks their translations.
+"""
 
 import re
 from string import Formatter
@@ -17,7 +20,7 @@ EQUAL = {"lesson.name", "desk.join-code", "desk.pause", "refusal.cell-setting"}
 
 def list_words(file):
     """All words of a file by "part.name"."""
-    parts = {part: words for part, words in file.items() if part != "language"}
+    parts = {part: words for part, words in file.items() if part not in ("language", "table1")}
     return {f"{part}.{name}": text for part, words in parts.items() for name, text in words.items()}
 
 

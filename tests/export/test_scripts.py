@@ -8,13 +8,13 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import nbformat
 import numpy as np
 import pytest
 import wandering
 from lab_page import ROOT
-from streamlit.testing.v1 import AppTest
 
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
@@ -25,22 +25,24 @@ from normviz.describe.live import compute_live_numbers
 from normviz.export import scheme_code
 from normviz.export.notebook import build_notebook
 from normviz.export.pages import SCRIPT_MODULES, read_page_view, write_page_script
-from normviz.export.panels import SCRIPT_NAMES, SECTION_TITLE, draw_take_home_section
+from normviz.export.panels import SCRIPT_NAMES
+from normviz.export.project import REPOSITORY_URL, format_citation
 from normviz.export.scheme_code import write_scheme_code
 from normviz.export.script import split_cells
 from normviz.topics.design.search import find_schemes
 from normviz.topics.design.state import read_demands
+from normviz.topics.experiments import state as experiments
 from normviz.topics.geometry.three_channels import take_step
 from normviz.topics.gradients.chain import compute_chain
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
 from normviz.topics.lab.state import get_layer_numbers
 from normviz.topics.same.identities import IDENTITIES, evaluate_sides
+from normviz.topics.table1 import state as table1
 from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.ui.scheme import build_scheme, build_schemes, get_effective_eps
-from normviz.ui.share_dialog import SECTIONS, SHARING_KEY
 from normviz.ui.tensor import make_tensor
 
 PANELS = {
@@ -155,7 +157,9 @@ sys.meta_path.insert(0, Hidden())
 """
 """The beginning of a program for which some libraries are not installed."""
 
-CHEAP = [each for each in STATES if each[0] not in ("invariance", "model") and each[1].get("show") != "saturation"]
+SLOW = ("saturation", "fisher", "wrong")
+CHEAP = [each for each in STATES if each[0] not in ("invariance", "model") and not {*SLOW} & {*each[1].values()}]
+"""The states whose scripts run in less than a second."""
 
 
 def test_scripts_need_no_more_than_they_install():
@@ -279,6 +283,32 @@ def read_layer(view):
     return get_layer_numbers(view, build_scheme(view))
 
 
+@pytest.mark.parametrize(
+    ("page", "build"),
+    [
+        ("experiments", experiments.build_shown_setting),
+        ("invariance", table1.build_table_setting),
+    ],
+)
+def test_the_settings_of_long_trainings_are_those_of_the_page(page, build):
+    rng, tried = random.Random(page), 0
+    for _ in range(20):
+        view = find_view(page, wandering.link_of(page, rng))
+        try:
+            expected, text = replace(build(view), device="auto"), write_page_script(page, view)
+        except InvalidInput:
+            continue
+        names = {}
+        head = [cell.source for cell in split_cells(text) if not cell.is_text][:2]
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec("\n".join(head), names)
+        assert names["setting"] == expected
+        schemes = build_schemes(view) if page == "invariance" else ()
+        assert [each.fields for each in names.get("schemes", ())] == [each.fields for each in schemes]
+        tried += 1
+    assert tried > 5
+
+
 def test_table_1_prints_the_cells_and_the_open_case():
     link = {"schemes": "batch,group", "groups": "4", "steps": "5", "cell": "group.case-rescaling", "follow": "0"}
     view = find_view("invariance", link)
@@ -333,33 +363,28 @@ def test_the_visitors_own_tensor_is_read_from_its_file(tmp_path, monkeypatch):
 # --- the dialog and the command -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [*SCRIPT_MODULES, "lessons"])
-def test_the_dialog_offers_the_files_of_the_page(page, monkeypatch):
-    monkeypatch.setitem(SECTIONS, SECTION_TITLE, draw_take_home_section)  # as app.py does
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=600).switch_page(f"pages/{page}.py")
-    at.session_state[SHARING_KEY] = True
-    at.run()
-    assert not at.exception
-    buttons = [each.label for each in at.get("download_button") if each.label in ("Notebook", "Script")]
-    assert buttons == (["Notebook", "Script"] if page in SCRIPT_MODULES else [])
-    shown = [code.value for code in at.get("code") if code.value.startswith("# %% [markdown]")]
-    assert shown == ([write_page_script(page, find_view(page, {})).strip()] if buttons else [])
+def test_the_citation_is_that_of_the_documentation():
+    said = re.fullmatch(r"(.*) \((\d+)\)\. (.*), version (.*)\. (http.*)", format_citation())
+    entry = (ROOT / "docs/citing.md").read_text()
+    assert re.findall(r"= \{+(.*?)\}+,\n", entry) == [said[3], said[1], said[4], said[2], said[5]]
+    assert f'Source = "{REPOSITORY_URL}"' in (ROOT / "pyproject.toml").read_text()
 
 
-def test_the_app_has_the_section(monkeypatch):
-    monkeypatch.delitem(SECTIONS, SECTION_TITLE, raising=False)
-    AppTest.from_file(ROOT / "app.py", default_timeout=600).run()
-    assert SECTIONS[SECTION_TITLE] is draw_take_home_section
+def test_the_app_has_the_section():
+    assert "\nSECTIONS[SECTION_TITLE] = draw_take_home_section\n" in (ROOT / "app.py").read_text()
 
 
 def test_the_command_writes_both_files(tmp_path, capsys):
     link = "/?scheme=group&groups=3"
+    assert main(["export", "/readings?data=own&try=blog", str(tmp_path / "former.py")]) == 0
+    assert "EXAMPLES" in (tmp_path / "former.py").read_text()
     for suffix in (".py", ".ipynb"):
         assert main(["export", link, str(tmp_path / f"out{suffix}")]) == 0
     text = (tmp_path / "out.py").read_text()
     assert 'get_scheme("group", groups=3)' in text
     assert json.loads((tmp_path / "out.ipynb").read_text()) == json.loads(build_notebook(text))
-    assert capsys.readouterr().out == ""
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from urllib.parse import urlencode
 
 from normviz.classroom.rooms.records import Question, RefusedRequest
+from normviz.classroom.rooms.table_words import translate_table_text
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import NAMED_SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
@@ -16,6 +17,8 @@ from normviz.topics.table1.table import Cell, build_cells
 
 def make_cell_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     """Make the question of a cell, such as "batch.dataset-rescaling", with the settings of the page's first view.
+
+    It is in English if it has no translation, as outside of the first rows.
 
     Raises:
         RefusedRequest: there is no such cell, or nothing can be said of it.
@@ -36,12 +39,19 @@ def make_cell_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     if answer not in ("yes", "no"):
         raise RefusedRequest(400, "cell-answer")
     rows = {} if scheme_key in FIRST_ROWS else {"schemes": ",".join((*FIRST_ROWS, scheme_key))}
-    words = get_words("cell", language)
-    title, twin = format_case_title(scheme, change, setting), describe_case_twin(change, setting, True)
+    texts = (
+        format_case_title(scheme, change, setting),
+        describe_case_twin(change, setting, True),
+        explain_case_answer(cell, scheme, change, setting),
+    )
+    translated = [each for text in texts if (each := translate_table_text(text, language))]
+    is_whole = len(translated) == len(texts)
+    title, twin, why = translated if is_whole else texts
+    words = get_words("cell", language if is_whole else DEFAULT_LANGUAGE)
     return Question(
         fill_words(words, "text", title=title, twin=twin),
         (words["yes"], words["no"]),
         0 if answer == "yes" else 1,
-        explain_case_answer(cell, scheme, change, setting),
+        why,
         f"/invariance?{urlencode(rows | {'cell': key, 'reveal': '1'})}",
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from normviz.charts.palette import THEMES
 from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.classroom.rooms.state import CASE_TITLES
+from normviz.classroom.rooms.table_words import translate_table_text
 from normviz.core.registry import get_scheme
 from normviz.describe.interface_words import get_words
 from normviz.topics.table1.grid import build_grid_data
@@ -24,19 +25,27 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
         "language": language,
         "words": get_words("desk", language),
         "pages": pages,
-        "grid": _build_covered_grid(cell),
+        "grid": _build_covered_grid(cell, language),
         "lessons": list_lesson_steps(language),
         "step": step,
     }
 
 
-def _build_covered_grid(cell: str) -> dict:
-    """Build the data of a table whose cells show no answer, in the colours of both themes."""
+def _build_covered_grid(cell: str, language: str) -> dict:
+    """Build the data of a table whose cells show no answer, in the colours of both themes and in a language."""
     setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
     cells = build_cells(schemes, setting, TableResultCache())
     light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)
+
+    def translate(data: dict, *names: str) -> dict:
+        return data | {name: translate_table_text(data[name], language) or data[name] for name in names}
+
     rows = [
-        row | {"cells": [each | {"title": CASE_TITLES[each["key"]]} for each in row["cells"]]} for row in light["rows"]
+        translate(row, "name", "note")
+        | {"cells": [translate(each | {"title": CASE_TITLES[each["key"]]}, "title") for each in row["cells"]]}
+        for row in light["rows"]
     ]
+    columns = [translate(column, "sign", "name") for column in light["columns"]]
+    translated = {"groups": translate(light["groups"], *light["groups"]), "columns": columns, "rows": rows}
     colours = {role: f"light-dark({colour}, {dark['colours'][role]})" for role, colour in light["colours"].items()}
-    return light | {"rows": rows, "colours": colours}
+    return translate(light, "label") | translated | {"colours": colours}

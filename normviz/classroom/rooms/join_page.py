@@ -29,7 +29,7 @@ TEMPLATE = """<!doctype html>
 <p id="notice" role="status" hidden></p>
 <p id="language-note" role="status" hidden></p>
 <form id="enter" hidden>
-<label for="typed">{code-label}</label>
+<h1><label for="typed">{code-label}</label></h1>
 <input id="typed" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20">
 <button>{join}</button>
 </form>

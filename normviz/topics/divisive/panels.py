@@ -68,7 +68,7 @@ def _draw_stages(even: np.ndarray, x: np.ndarray, focus: Index) -> None:
         f"<figcaption>{name}</figcaption></figure>"
         for name, each in stages.items()
     )
-    st.html(f'<div class="nv-stages">{"".join(figures)}</div>')
+    st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
 def _draw_picture(

@@ -20,7 +20,7 @@ from normviz.classroom.rooms.limits import MAX_ANSWER_LENGTH, MAX_ANSWERS, MAX_T
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.classroom.rooms.routes import create_class_routes
 from normviz.classroom.rooms.state import CASE_TITLES, Page
-from normviz.describe.interface_words import get_words
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES, get_words
 from normviz.web.modules import MODULE_SOURCES
 
 STEPS = [step["key"] for lesson in list_lesson_steps() for step in lesson["steps"]]
@@ -84,6 +84,22 @@ def test_every_word_is_needed(part, texts):
         if not any(re.search(rf'"{name}"|words\.{name}\b|\{{{name}\}}', text) for text in texts)
     ]
     assert unused == []
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES.keys() - {DEFAULT_LANGUAGE}))
+def test_the_cases_of_table_1_are_translated_and_no_translation_is_left_over(language):
+    words, asked = get_words("table1", language), ""
+    for key in CASE_TITLES:
+        english, other = make_cell_question(key), make_cell_question(key, language)
+        assert other.answers == tuple(get_words("cell", language)[name] for name in ("yes", "no"))
+        assert (other.right, other.link) == (english.right, english.link)
+        asked += json.dumps([english.text, english.why], ensure_ascii=False).replace("\u00a0", " ")
+    english, other = (build_desk_data(Page().cell, "", each)["grid"] for each in (DEFAULT_LANGUAGE, language))
+    for name in ("label", "groups", "columns", "rows"):
+        asked += json.dumps(english[name], ensure_ascii=False).replace("\u00a0", " ")
+        assert other[name] != english[name]
+    assert [text for text in words if text not in asked] == []
+    assert make_cell_question("group.dataset-rescaling", language) == make_cell_question("group.dataset-rescaling")
 
 
 @pytest.fixture
