@@ -255,7 +255,7 @@ SLOW_TO_COMPILE = "torch.compile"
 def find_contenders(case: Case, dtype: str = "float64") -> list[str]:
     """Return the contenders that train a case."""
     if dtype == "float32":
-        return ["engine", "JAX"]
+        return [name for name in ("engine", "JAX") if name in CONTENDERS]
     left_out = {"JAX, its convolution"} if case.layer == "dense" else set()
     left_out |= {SLOW_TO_COMPILE} if len(case.schemes) > len(PAPER) else set()
     return [name for name in CONTENDERS if name not in left_out]

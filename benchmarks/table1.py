@@ -235,7 +235,11 @@ def main() -> None:
     parser.add_argument(
         "--threads", type=int, nargs="+", default=[1, 2], help="with more than one, only the paper's schemes"
     )
+    parser.add_argument("--paper", action="store_true", help="only the paper's schemes, in float64")
+    parser.add_argument("--without", nargs="+", default=[], choices=list(CONTENDERS)[1:], help="contenders left out")
     options = parser.parse_args()
+    for name in options.without:
+        del CONTENDERS[name]
     if len(options.threads) > 1:  # XLA counts its cores once in a process
         for count in options.threads:
             subprocess.run([sys.executable, *without_threads(sys.argv), "--threads", str(count)], check=True)
@@ -259,9 +263,9 @@ def main() -> None:
     print(f"Peaks: products {products[0]:.0f} (float64) and {products[1]:.0f} (float32) GFLOP/s,")
     print(f"copy {measure_copy() / 1e9:.1f} GB/s.")
     for number, (title, cases) in enumerate(groups.items()):
-        if number == 0 or threads == 1:
+        if number == 0 or (threads == 1 and not options.paper):
             show(title, comparison(cases, threads, steps, rounds))
-        if number == 0 and threads == 1:
+        if number == 0 and threads == 1 and not options.paper:
             show(f"{title}, float32", comparison(cases, threads, steps, rounds, "float32"))
             show("where the time of torch alone goes", parts(cases, steps, rounds))
 
