@@ -61,7 +61,7 @@ def test_a_lesson_is_played_without_a_server_or_a_network(folder):
         reason.wait_for()
         page.get_by_role("heading", name="How many of").press("n")
         page.wait_for_url(f"{address}#{KEY}/2")
-        assert step.get_by_text("Step 2 of 7").is_visible()
+        step.get_by_text("Step 2 of 7").wait_for()
         page.go_back()
         reason.wait_for()
     assert errors == []
