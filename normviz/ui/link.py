@@ -170,6 +170,9 @@ def restore_values(
     moved = led or is_history_step() or (not last and any(p.name in link for p in params))
     if moved or not last:
         state[f"{page} unknown"] = find_unknown_names(link, {p.name for p in params})
+    locks_anew = moved and "lock" in link
+    if not locks_anew:
+        link |= state.get(f"{page} locked", {})
     view, notes = clean_values(params, link if moved else held)
     if moved:
         view, _ = clean_values(
@@ -177,7 +180,7 @@ def restore_values(
         )
         view, _ = clean_values(params, view | repair(view))
         notes = _find_replaced_values(params, link, view)
-    view = _keep_locked_values(page, params, view, moved and "lock" in link)
+    view = _keep_locked_values(page, params, view, locks_anew)
     if moved and "cover" in link:
         state[make_uncovered_key(page)] = False
     for p in params:
