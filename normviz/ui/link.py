@@ -23,7 +23,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.locks import LOCKED_KEY, bind_widget
 from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
-from normviz.ui.restrictions import LOCK_GROUPS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
+from normviz.ui.restrictions import LOCK_LABELS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
 from normviz.ui.sessions import get_current_session
 from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
@@ -213,7 +213,7 @@ def label_locks(params: Sequence[Param], view: View, is_relevant: Callable[[View
     """Return the labels of what a link can lock in this view, by its name in the link."""
     by_name = {param.name: param for param in params}
     return {
-        name: capitalize_first(name) if name in LOCK_GROUPS else by_name[name].resolve_label(view)
+        name: LOCK_LABELS.get(name) or by_name[name].resolve_label(view)
         for name in list_lock_names(by_name)
         if is_relevant(view, expand_locks([name])[0])
     }
