@@ -10,6 +10,7 @@ from normviz.export.project import format_citation
 from normviz.export.scheme_code import OWN_TENSOR_FILE
 from normviz.ui.frame import show_error
 from normviz.ui.link import View
+from normviz.ui.share_dialog import SharedPage
 from normviz.ui.tensor import has_own_tensor, make_tensor
 from normviz.web.components.copying import show_copying
 
@@ -25,15 +26,11 @@ FILES_NOTE = (
 """Note on the other files of a page."""
 
 
-def draw_take_home_section(address: str, link: dict[str, str]) -> None:
-    """Draw the downloads of the open page; the citation alone on a page without numbers.
-
-    `address`, `link`: of the page, as for every section of the dialog.
-    """
-    name = str(st.session_state.get("page"))
-    page, view = SCRIPT_NAMES.get(name, name), st.session_state.get(f"{name} view", {})
+def draw_take_home_section(shared: SharedPage) -> None:
+    """Draw the downloads of a page; the citation alone on a page without numbers."""
+    page = SCRIPT_NAMES.get(shared.page, shared.page)
     if page in SCRIPT_MODULES:
-        _draw_files(page, view)
+        _draw_files(page, dict(shared.view))
     show_copying("Citation", format_citation(), "share citation", rows=3)
 
 

@@ -23,7 +23,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.locks import LOCKED_KEY, bind_widget
 from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
-from normviz.ui.restrictions import LOCK_GROUPS, declare_restrictions, expand_locks, list_lock_names
+from normviz.ui.restrictions import LOCK_GROUPS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
 from normviz.ui.sessions import get_current_session
 from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
@@ -79,10 +79,11 @@ def sync_page_values(
     between the values of a link.
     """
     every = (*params, *create_restriction_params(page, params), *FRAME_PARAMS)
-    # A link that says nothing of a restriction leaves it as it is.
-    view, notes = restore_values(
-        page, every, lambda view, name: name in FRAME_VALUES or is_relevant(view, name), repair
-    )
+
+    def matters_in_link(view: View, name: str) -> bool:  # restrictions do not: a link without them leaves them
+        return name in FRAME_VALUES or (name not in RESTRICTION_NAMES and is_relevant(view, name))
+
+    view, notes = restore_values(page, every, matters_in_link, repair)
     around = {param.name: view.pop(param.name) for param in every[len(params) :]}
     lock_labels = label_locks(params, view, is_relevant)
     show_restrictions(page, view, around, lock_labels)
@@ -93,7 +94,9 @@ def sync_page_values(
 
     store_values(page, every, view | around, matters)
     reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
-    show_toolbar(around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation)
+    show_toolbar(
+        around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation, around[LANGUAGE_PARAM.name]
+    )
     show_requested_share_dialog(page, view, around, lock_labels)
     show_notes(page, every, view | around, notes, matters)
 

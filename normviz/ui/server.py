@@ -37,8 +37,12 @@ NOT_SHARED = ("normviz.train", "normviz.inspection", "normviz.testing", "normviz
 """Packages that the server does not import at its start: torch takes a second and 120 MB."""
 
 
+INLINE_SCRIPTS = ("history", "opening", "embedding")
+"""Scripts of `INLINE_FOLDER` in every page, in this order."""
+
+
 class InjectionMiddleware:
-    """ASGI middleware that adds its styles, history.js, opening.js and module links to every page of Streamlit.
+    """ASGI middleware that adds its styles, its scripts and module links to every page of Streamlit.
 
     The scripts run before the page's own. A style that came with the first run would move the content.
 
@@ -47,7 +51,7 @@ class InjectionMiddleware:
 
     OURS = (
         f"<style>{read_styles(('inline/style', 'inline/page_html'))}</style>"
-        f"<script>{(INLINE_FOLDER / 'history.js').read_text()}{(INLINE_FOLDER / 'opening.js').read_text()}</script>"
+        f"<script>{''.join((INLINE_FOLDER / f'{name}.js').read_text() for name in INLINE_SCRIPTS)}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 

@@ -5,7 +5,7 @@ from lab_page import OPENED, replaced, said, sound
 from streamlit.testing.v1 import AppTest
 from wandering import ROOT, STATES
 
-from normviz.ui.link import clean_values, create_restriction_params, label_locks
+from normviz.ui.link import TRUSTED_LINKS_KEY, clean_values, create_restriction_params, label_locks
 from normviz.ui.locks import LOCKED_KEY
 from normviz.ui.page_parts import PAGE_PARTS, list_figures
 from normviz.ui.restrictions import HIDDEN_PARTS, build_restriction_style, expand_locks, find_covered_figures
@@ -80,17 +80,21 @@ def test_a_locked_value_stays_whatever_sets_it():
     assert at.session_state["data"] == "digits"
 
 
-def test_what_a_link_restricts_stays_when_a_link_of_the_app_says_nothing_of_it():
-    at = open_page("compare", lock="schemes", hide="menu")
-    at = sound(at.switch_page("pages/tensor_lab.py").run())
+@pytest.mark.parametrize("page", STATES)
+def test_what_a_link_restricts_stays_when_a_link_of_the_app_says_nothing_of_it(page):
+    other = "compare" if page != "compare" else "weights"
+    name, (_, labels) = name_page(page), describe(page)
+    lock = next(iter(labels))
+    at = open_page(page, lock=lock, hide="menu")
+    at = sound(at.switch_page(f"pages/{other}.py").run())
     assert HIDDEN_PARTS["menu"].selectors in style_of(at)
-    at.session_state["leads"] = {frozenset({"n": "2"}.items())}  # as a link of the app does
+    at.session_state[TRUSTED_LINKS_KEY] = {frozenset({"present": "1"}.items())}  # as a link of the app does
     at.query_params.clear()
-    at.query_params["n"] = "2"
-    at = sound(at.switch_page("pages/compare.py").run())
-    assert at.session_state["n"] == 2
-    assert at.query_params["lock"] in ("schemes", ["schemes"])
-    assert at.pills(key=make_state_key("compare schemes", "common")).disabled
+    at.query_params["present"] = "1"
+    at = sound(at.switch_page(f"pages/{page}.py").run())
+    assert at.session_state["present"] is True
+    assert at.session_state[f"{name} lock"] == [lock]
+    assert at.session_state[LOCKED_KEY]
 
 
 @pytest.mark.parametrize("page", STATES)

@@ -5,6 +5,7 @@
   const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
   const shown = () => {
     document.documentElement.classList.add("nv-open");
+    dispatchEvent(new Event("nv-open"));
     document.querySelector(".st-key-claims details[open]")?.scrollIntoView();
   };
   /** @param {string} selector */
