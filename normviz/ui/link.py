@@ -94,7 +94,9 @@ def sync_page_values(
 
     store_values(page, every, view | around, matters)
     reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
-    show_toolbar(around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation)
+    show_toolbar(
+        around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation, around[LANGUAGE_PARAM.name]
+    )
     show_requested_share_dialog(page, view, around, lock_labels)
     show_notes(page, every, view | around, notes, matters)
 

@@ -7,9 +7,13 @@ import { find, makeElement } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{label: string, presenting: boolean}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
+/** @typedef {{label: string, presenting: boolean, language: string}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
 
 /** @typedef {keyof typeof ICONS} Act */
+
+/** The parts in the language of lessons and classes, which a screen reader has to know; the rest is in English. */
+const TRANSLATED =
+  ".st-key-lesson, .st-key-lessons, .stMain:has(.st-key-languages) :is(.st-key-story, .st-key-takeaway)";
 
 const ICONS = {
   share:
@@ -91,6 +95,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   const enlarge = () => style.setProperty("--nv-scale", scaleText(innerWidth));
   enlarge();
   window.onresize = enlarge;
+  for (const part of document.querySelectorAll(TRANSLATED)) part.setAttribute("lang", data.language);
   classList.toggle("nv-presenting", data.presenting);
   if (!data.presenting) classList.remove("nv-controls");
   const output = makeElement("output");

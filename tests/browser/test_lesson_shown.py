@@ -53,3 +53,13 @@ def test_a_handout_has_no_barriers(page, language):
     page.goto("about:blank")
     page.set_content(build_handout(read_shipped_lessons(language)[KEY], language))
     assert barriers(page) == []
+
+
+def test_a_screen_reader_is_told_the_language_of_a_lesson(page, server):
+    visit(page, f"{server}/lessons?lang=de")
+    for part in ("story", "lessons", "takeaway"):
+        expect(page.locator(f".st-key-{part}")).to_have_attribute("lang", "de")
+    page.locator(".st-key-lessons").get_by_role("button", name="Starten", exact=True).first.click()
+    expect(page.locator(".st-key-lesson")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("heading", level=1)).to_have_text(["Worüber wird gemittelt?"])
+    settle(page)

@@ -29,7 +29,7 @@ code { font-size: 0.85rem; overflow-wrap: anywhere; }
 def build_handout(lesson: Lesson, language: str = DEFAULT_LANGUAGE) -> str:
     """Build the handout of a lesson as one HTML page, which loads nothing. `language`: of the words around it."""
     title, words = escape(lesson.title), get_words("lesson", language)
-    steps = "".join(_format_question(number, step, words, language) for number, step in enumerate(lesson.steps, 1))
+    steps = "".join(_format_question(number, step, words) for number, step in enumerate(lesson.steps, 1))
     solutions = "".join(_format_solution(number, step, words) for number, step in enumerate(lesson.steps, 1))
     return f"""<!doctype html>
 <html lang="{language}">
@@ -45,9 +45,10 @@ def build_handout(lesson: Lesson, language: str = DEFAULT_LANGUAGE) -> str:
 """
 
 
-def _format_question(number: int, step: LessonStep, words: Words, language: str) -> str:
+def _format_question(number: int, step: LessonStep, words: Words) -> str:
     answers = "".join(f"<li>{format_lesson_html(each.text)}</li>" for each in step.answers)
-    return f"""<section>{_format_figure(step.link)}<p><strong>{number}.</strong> {format_lesson_html(step.text)}</p>
+    figure = _format_figure(step.link, words)
+    return f"""<section>{figure}<p><strong>{number}.</strong> {format_lesson_html(step.text)}</p>
 <p><strong>{format_lesson_html(step.question)}</strong></p>
 <ul>{answers}</ul>
 <p class="room">{words["your-answer"]}</p>
@@ -61,11 +62,11 @@ def _format_solution(number: int, step: LessonStep, words: Words) -> str:
         for each in step.answers
         if each.is_right
     )
-    return f"""<section>{_format_figure(step.reveal)}<p>{number}. {format_lesson_html(step.question)}</p>
+    return f"""<section>{_format_figure(step.reveal, words)}<p>{number}. {format_lesson_html(step.question)}</p>
 {right}<p>{words["look"]} {format_lesson_html(step.look)}</p></section>
 """
 
 
-def _format_figure(link: str) -> str:
-    cubes = draw_step_cubes(link) if link else ""
+def _format_figure(link: str, words: Words) -> str:
+    cubes = draw_step_cubes(link, words) if link else ""
     return f"<figure>{cubes}</figure>\n" if cubes else ""

@@ -102,9 +102,10 @@ def _write_detection(view: View) -> list[StepPart]:
     if chosen := found.pop(view["try"], None):
         verdict = [f"**{summarize_detection(chosen)}**", *explain_detection(chosen)]
         words = format_words_html("\n".join([f"### {EXAMPLES[view['try']].name}", *verdict]))
+    decided = {key: each for key, each in found.items() if each.is_unique}
     others = {
-        "Other layers": [EXAMPLES[key].name for key in found],
-        "What the detector finds": [summarize_detection(each) for each in found.values()],
+        "Other layers": [EXAMPLES[key].name for key in decided],
+        "What the detector finds": [summarize_detection(each) for each in decided.values()],
     }
     return [make_words_part("heading", words + format_table_html(others))]
 

@@ -28,6 +28,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <main>
 <section id="lessons">
 <h1>{title}</h1>
+<p>{note}</p>
 <noscript><p>{no_script}</p></noscript>
 <ul>{rows}</ul>
 </section>
@@ -56,6 +57,7 @@ def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], lang
         language=language,
         title=words["lessons"],
         missing=escape(words["missing"]),
+        note=words["site-note"],
         no_script=words["no-script"],
         styles=read_styles(STYLES),
         rows="".join(_format_row(each, words) for each in lessons),

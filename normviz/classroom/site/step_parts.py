@@ -59,15 +59,28 @@ def format_words_html(text: str) -> str:
 
 def format_table_html(columns: Mapping[str, Sequence[Any]]) -> str:
     """Format columns by name as an HTML table, whose first column names the rows."""
-    head = "".join(f'<th scope="col">{format_lesson_html(name)}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{format_lesson_html(name)}</th>' if name else "<td></td>" for name in columns)
     rows = ""
     for first, *others in zip(*columns.values(), strict=True):
         cells = "".join(f"<td>{format_lesson_html(str(each))}</td>" for each in others)
         rows += f'<tr><th scope="row">{format_lesson_html(str(first))}</th>{cells}</tr>'
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return wrap_table(f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>")
+
+
+def wrap_table(content: str) -> str:
+    """Return the HTML of a table in a frame that scrolls, also by keys, where a phone is too narrow."""
+    return f'<div class="table" tabindex="0"><table>{content}</table></div>'
+
+
+BAR = "<mover>", '<mo accent="true">&#x02015;</mo></mover>'
+"""What latex2mathml writes around a mean, whose bar browsers draw too short without a font for mathematics."""
+
+WIDE_BAR = '<mrow class="bar">', "</mrow>"
+"""The same with a border that is as wide as the mean."""
 
 
 def format_formulas_html(rows: Sequence[Sequence[str]]) -> str:
     """Format rows of LaTeX formulas as MathML, which browsers draw without a script."""
-    lines = ("".join(f"<span>{convert(latex)}</span>" for latex in row) for row in rows if row)
-    return "".join(f'<p class="formulas">{line}</p>' for line in lines)
+    lines = ("".join(f"<span>{convert(latex, display='block')}</span>" for latex in row) for row in rows if row)
+    html = "".join(f'<p class="formulas">{line}</p>' for line in lines)
+    return html.replace(BAR[0], WIDE_BAR[0]).replace(BAR[1], WIDE_BAR[1])

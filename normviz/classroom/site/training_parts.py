@@ -11,6 +11,7 @@ from normviz.classroom.site.step_parts import (
     format_words_html,
     make_plot_part,
     make_words_part,
+    wrap_table,
 )
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
@@ -110,13 +111,13 @@ def write_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], settin
     over = "".join(f'<th colspan="{groups.count(on)}">{escape(name)}</th>' for on, name in grid["groups"].items())
     names = "".join(f"<th>{escape(column['sign'])}<br>{escape(column['name'])}</th>" for column in columns)
     rows = "".join(
-        f"<tr><th>{escape(row['name'])}</th>"
+        f'<tr><th scope="row">{escape(row["name"])}</th>'
         + "".join(f'<td class="{cell["answer"]}">{cell["sign"]} {cell["word"]}</td>' for cell in row["cells"])
         + "</tr>"
         for row in grid["rows"]
     )
-    head = f"<tr><th></th>{over}</tr><tr><th></th>{names}</tr>"
-    return f'<div class="table answers-table"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    head = f"<tr><td></td>{over}</tr><tr><td></td>{names}</tr>"
+    return f'<div class="answers-table">{wrap_table(f"<thead>{head}</thead><tbody>{rows}</tbody>")}</div>'
 
 
 def draw_running_parts(view: View) -> list[StepPart]:

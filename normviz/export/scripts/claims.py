@@ -15,16 +15,18 @@ def write_script(view: View) -> PageScript:
         raise InvalidInput("no claim passes all filters; remove one of them.")
     chosen = write_call("get_claims", passing)
     claims = chosen if state.is_filtered(view) else Expression("CLAIMS.values()")
+    names = "get_claims" if state.is_filtered(view) else "CLAIMS, get_claims" if view["claim"] else "CLAIMS"
     cells = [
         write_text("The selected claims with their verdicts on record."),
         write_code(
             """
-            from normviz.topics.claims.claim_list import CLAIMS, get_claims
+            from normviz.topics.claims.claim_list import $names
 
             for claim in $claims:
                 print(f"{claim.id} {claim.expected}: {claim.says}")
             """,
             claims=claims,
+            names=Expression(names),
         ),
     ]
     measured = [id for id in view["claim"] if not isinstance(CLAIMS[id].check, ExperimentCheck)]

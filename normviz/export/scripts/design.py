@@ -5,6 +5,7 @@ from normviz.export.scheme_code import write_scheme_code
 from normviz.export.script import PageScript, ScriptCell, write_call, write_code, write_text
 from normviz.topics.design import state
 from normviz.topics.design.demands import SHAPES
+from normviz.topics.design.search import find_schemes
 from normviz.ui.link import View
 
 MAX_PRINTED = 8
@@ -40,21 +41,29 @@ def write_script(view: View) -> PageScript:
             """,
             count=MAX_PRINTED,
         ),
-        write_text("If there are none: the demands that exclude each other."),
+    ]
+    if not len(find_schemes(demands)):
+        cells += _write_conflict_cells()
+    if view["pick"]:
+        cells += _write_picked_cells(view)
+    return PageScript("Schemes with chosen invariances", cells)
+
+
+def _write_conflict_cells() -> list[ScriptCell]:
+    """Write the cells on demands that no scheme meets."""
+    return [
+        write_text("The demands that exclude each other, and how many schemes there are without some demands."),
         write_code(
             """
             from normviz.topics.design.search import find_conflict, find_nearest_schemes
 
-            if not len(schemes):
-                print("conflict:", find_conflict(demands))
-                for near in find_nearest_schemes(demands):
-                    print("without", ", ".join(near.missed), "there are", near.schemes)
+            for key, is_needed in find_conflict(demands):
+                print("conflict:", key, "needed" if is_needed else "excluded")
+            for near in find_nearest_schemes(demands):
+                print("without", ", ".join(near.missed), "there are", near.schemes)
             """
         ),
     ]
-    if view["pick"]:
-        cells += _write_picked_cells(view)
-    return PageScript("Schemes with chosen invariances", cells)
 
 
 def _write_picked_cells(view: View) -> list[ScriptCell]:

@@ -10,7 +10,7 @@ def write_script(view: View) -> PageScript:
     """Write the script of the open experiment. Raises InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     cells = [
-        write_text(f"{experiment.question} {experiment.about(setting)}"),
+        write_text(f"**{experiment.question}** Data and network: {experiment.about(setting)}"),
         write_code(
             """
             from normviz.jobs.spec import run_to_end
@@ -18,6 +18,7 @@ def write_script(view: View) -> PageScript:
 
             experiment = get_experiment($key)
             setting = $setting
+            print(setting)
             jobs = experiment.list_jobs(setting)
             """,
             key=experiment.key,

@@ -70,6 +70,7 @@ def _write_rate(view: View) -> PageScript:
             )
 
             setting = $setting
+            print(setting)
             curves = train_single(setting)
             grown = curves.length[-1, 0] / curves.length[0, 0] - 1
             shrunk = 1 - curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]
@@ -104,6 +105,7 @@ def _write_fisher(view: View) -> PageScript:
             )
 
             model = $model
+            print(model)
             distance = $distance
             for scheme in ("none", $scheme):
                 now, twice = (compute_step_lengths(scheme, model, distance, factor) for factor in (1.0, 2.0))

@@ -30,6 +30,7 @@ def _write_switch(view: View) -> PageScript:
             from normviz.topics.running.stream import Setting, trace_stream
 
             setting = $setting
+            print(setting)
             eps = $eps
             stream = trace_stream(setting, eps)
             """,

@@ -28,7 +28,7 @@ def write_script(view: View) -> PageScript:
         write_code(
             "import normviz\nfrom normviz.topics.table1.results import TableResultCache\n"
             "from normviz.topics.table1.table import build_cells\nfrom normviz.train.setting import Setting\n\n"
-            f"schemes = [\n{rows}\n]\nsetting = $setting",
+            f"schemes = [\n{rows}\n]\nsetting = $setting\nprint(setting)",
             setting=write_settings_code(setting),
         ),
         write_text(

@@ -24,6 +24,7 @@ def _write_weight_norm(view: View) -> PageScript:
             from normviz.topics.weights.descent import PARAMETRIZATIONS, Setting, run_sgd
 
             setting = $setting
+            print(setting)
             runs = {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in $keys}
             """,
             setting=write_settings_code(build_settings(Setting, view)),

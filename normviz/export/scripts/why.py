@@ -51,6 +51,7 @@ def _write_learned_cell(setting: saturation.Setting) -> ScriptCell:
         from normviz.topics.why.saturation import Setting, train_and_measure
 
         setting = $setting
+        print(setting)
         learned = find_shipped(setting)  # computed in advance, for some settings
         if learned is None:  # trains for a minute
             learned = {name: train_and_measure(setting, normed).learned for normed, name in KIND_NAMES.items()}
@@ -130,7 +131,9 @@ def _write_whitening(view: View) -> PageScript:
 
 def _write_outside(view: View) -> PageScript:
     cells = [
-        write_text("Gradient descent on a bias b before x̂ = x − E[x], with E[x] taken for a constant, and without."),
+        write_text(
+            "Gradient descent on a bias b in front of x̂ = x − E[x]. At first the gradient takes E[x] for a constant."
+        ),
         write_code(
             """
             from normviz.topics.why.outside import descend_bias

@@ -13,6 +13,7 @@ def show_toolbar(
     on_share: Callable[[], Any],
     on_reset: Callable[[], Any],
     on_present: Callable[[], Any],
+    language: str,
 ) -> None:
     """Show the toolbar of the page: share, reset, and presentation.
 
@@ -21,8 +22,9 @@ def show_toolbar(
         on_share: called when the page is to be shared.
         on_reset: called when the page is reset.
         on_present: called when a presentation begins or ends.
+        language: of lessons and classes, for screen readers.
     """
     # Not isolated: it gives the whole page another look, and walks to other pages by their links.
     show = create_component("toolbar", HTML, isolate_styles=False)
-    data = {"label": "This page", "presenting": presenting}
+    data = {"label": "This page", "presenting": presenting, "language": language}
     show(key="toolbar", data=data, on_share_change=on_share, on_reset_change=on_reset, on_present_change=on_present)

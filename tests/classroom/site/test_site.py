@@ -62,7 +62,9 @@ def test_the_texts_of_a_teacher_are_escaped():
 def test_the_command_writes_a_teachers_own_lesson_too(tmp_path, monkeypatch, capsys):
     own = tmp_path / "own"
     own.mkdir()
-    (own / "my-lesson.toml").write_bytes(TEMPLATE_PATH.read_bytes())
+    text = TEMPLATE_PATH.read_text()
+    text = re.sub(r'^link = ".*"', 'link = "/why"', text, flags=re.MULTILINE)  # a page without a picture there
+    (own / "my-lesson.toml").write_text(text)
     monkeypatch.setenv("NORMVIZ_LESSONS", str(own))
     monkeypatch.setattr("normviz.classroom.lessons.catalogue.read_shipped_lessons", lambda language: {})
     out = tmp_path / "deep" / "out"
@@ -70,6 +72,7 @@ def test_the_command_writes_a_teachers_own_lesson_too(tmp_path, monkeypatch, cap
     page = (out / PAGE_FILE).read_text()
     assert 'id="my-lesson/1"' in page
     assert all((out / path).is_file() for path in read_links(page) if path)
+    assert capsys.readouterr().err == "normviz: /why has no picture: this page has none without a server.\n"
     (tmp_path / "file").write_text("")
     assert main(["lessons", "--site", str(tmp_path / "file")]) == 2
     assert re.fullmatch(r"normviz: .*file cannot be written: .*\.\n", capsys.readouterr().err)
