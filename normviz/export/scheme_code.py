@@ -1,5 +1,6 @@
 """Python code of a tensor and of a scheme, written from checked values."""
 
+from dataclasses import replace
 from typing import Any
 
 from normviz.core.fields import AXES, FULL, OWN, Field, Shape
@@ -47,7 +48,7 @@ def write_scheme_code(scheme: Scheme) -> Expression:
     """
     names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
     parameters = {names[name]: value for name, value in scheme.parameters.items()}
-    if scheme.is_custom or get_scheme(scheme.key, **parameters) != scheme:  # windows along chosen axes
+    if get_scheme(scheme.key, **parameters) != scheme:  # fields of its own, or windows along chosen axes
         made = write_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
         return write_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
     return write_call("normviz.get_scheme", scheme.key, **parameters)
@@ -56,9 +57,11 @@ def write_scheme_code(scheme: Scheme) -> Expression:
 def write_settings_code(settings: Any, name: str = "Setting") -> Expression:
     """Write the expression of declared settings with the values that differ from the defaults.
 
-    All values are written if a default depends on another value.
+    All values are written if a default depends on another value. The device is left out: a script runs on another
+    machine than the page.
     """
     kind = type(settings)
+    settings = replace(settings, device=kind().device) if hasattr(settings, "device") else settings
     defaults, values = kind(), {each: getattr(settings, each) for each in get_declarations(kind)}
     changed = {each: value for each, value in values.items() if value != getattr(defaults, each)}
     return write_call(name, **(changed if kind(**changed) == settings else values))

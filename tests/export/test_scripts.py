@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import nbformat
 import numpy as np
@@ -30,12 +31,14 @@ from normviz.export.scheme_code import write_scheme_code
 from normviz.export.script import split_cells
 from normviz.topics.design.search import find_schemes
 from normviz.topics.design.state import read_demands
+from normviz.topics.experiments import state as experiments
 from normviz.topics.geometry.three_channels import take_step
 from normviz.topics.gradients.chain import compute_chain
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
 from normviz.topics.lab.state import get_layer_numbers
 from normviz.topics.same.identities import IDENTITIES, evaluate_sides
+from normviz.topics.table1 import state as table1
 from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -278,6 +281,32 @@ def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
 
 def read_layer(view):
     return get_layer_numbers(view, build_scheme(view))
+
+
+@pytest.mark.parametrize(
+    ("page", "build"),
+    [
+        ("experiments", experiments.build_shown_setting),
+        ("invariance", table1.build_table_setting),
+    ],
+)
+def test_the_settings_of_long_trainings_are_those_of_the_page(page, build):
+    rng, tried = random.Random(page), 0
+    for _ in range(20):
+        view = find_view(page, wandering.link_of(page, rng))
+        try:
+            expected, text = replace(build(view), device="auto"), write_page_script(page, view)
+        except InvalidInput:
+            continue
+        names = {}
+        head = [cell.source for cell in split_cells(text) if not cell.is_text][:2]
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec("\n".join(head), names)
+        assert names["setting"] == expected
+        schemes = build_schemes(view) if page == "invariance" else ()
+        assert [each.fields for each in names.get("schemes", ())] == [each.fields for each in schemes]
+        tried += 1
+    assert tried > 5
 
 
 def test_table_1_prints_the_cells_and_the_open_case():

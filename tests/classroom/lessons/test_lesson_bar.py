@@ -105,7 +105,7 @@ def test_the_way_leads_forward_and_back_on_one_page(press):
 
 def test_reset_returns_to_the_state_of_the_step(monkeypatch):
     toolbar = "normviz.ui.link.show_toolbar"
-    monkeypatch.setattr(toolbar, lambda *given: st.button("Reset", key="reset", on_click=given[3]))
+    monkeypatch.setattr(toolbar, lambda *given: st.button("Reset", key="reset", on_click=given[2]))
     at = open_place("group-norm.2", scheme="group", groups="3", n="2")
     at = sound(at.button(key="reset").click().run())
     assert at.query_params == {"lesson": "group-norm.2", "scheme": "group"}
