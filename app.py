@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
-from threading import Thread
+from contextlib import asynccontextmanager, nullcontext
 
 # Before NumPy loads: OpenBLAS, MKL and PyTorch read it where their own variable is not set. Threads of thirty sessions
 # that share the cores with the workers would mostly wait for each other.
@@ -13,30 +12,21 @@ import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
-from normviz.core.errors import InvalidInput
 from normviz.export.panels import SECTION_TITLE, draw_take_home_section
-from normviz.topics.experiments.experiment_runs import get_experiment_queue
-from normviz.topics.table1.training_panels import get_table_queue
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.link import get_language
 from normviz.ui.page_texts import translate_page_text
+from normviz.ui.runs import get_spare_worker
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.ui.share_dialog import SECTIONS
 from normviz.web.script_routes import create_routes
-
-
-def start_workers() -> None:
-    """Start a worker for short jobs and one for long jobs, so that a visitor's first run waits for no import."""
-    get_table_queue()
-    with suppress(InvalidInput):  # a cluster that cannot be reached, which a run says
-        get_experiment_queue()
 
 
 @asynccontextmanager
 async def prepare_app(app: st.App) -> AsyncIterator[None]:
     """Prepare the server before the first request, and delete old classes while it runs."""
     async with lifespan(app), delete_old_classes():
-        Thread(target=start_workers, name="start workers", daemon=True).start()
+        get_spare_worker()  # starts a process, so that the first run of a visitor waits for no import
         yield
 
 

@@ -1,11 +1,12 @@
 """The queue for long jobs: on this machine, or on a Dask cluster if the environment names one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from normviz.jobs.cluster import create_configured_cluster
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits
+from normviz.jobs.process_executor import SpareWorker
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.jobs.speed import SpeedEstimator
 
@@ -21,8 +22,7 @@ def create_default_queue(
     jobs_per_request: int,
     is_done: Callable[[Any], bool],
     speed: SpeedEstimator | None = None,
-    preparations: Sequence[Callable[[], object]] = (),
-    spare: bool = False,
+    spare: SpareWorker | None = None,
 ) -> JobQueue:
     """Create the job queue for long jobs: on the configured cluster, or else in processes of this machine.
 
@@ -31,7 +31,7 @@ def create_default_queue(
         jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
         is_done: returns True if a job has its result already.
         speed: of this machine; a cluster measures its own.
-        preparations, spare: as of `SingleGpuExecutor`; a cluster has neither.
+        spare: gives the processes; without it, new ones are started.
 
     Raises:
         InvalidInput: the environment names a cluster that cannot be used.
@@ -39,13 +39,11 @@ def create_default_queue(
     cluster = create_configured_cluster()
     if cluster is not None:
         return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
-    pool = SingleGpuExecutor(workers, preparations, spare)
     return JobQueue(
-        pool,
+        SingleGpuExecutor(workers, spare),
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
         is_done=is_done,
-        warm=pool.start_workers,
         workers=workers,
         speed=speed,
     )

@@ -62,28 +62,21 @@ class WorkerProcess:
     Args:
         initializer: a function that the process calls first.
         preparations: functions that it then calls while it has no job.
-        niceness: 0 to 19; how far the process stands back behind others.
 
     Attributes:
         number: the id of the process.
         since: the monotonic time when its last job ended.
-        is_used: True once it has begun a job.
     """
 
-    def __init__(
-        self,
-        initializer: Callable[[], object],
-        preparations: Sequence[Callable[[], object]] = (),
-        niceness: int = NICENESS,
-    ) -> None:
+    def __init__(self, initializer: Callable[[], object], preparations: Sequence[Callable[[], object]] = ()) -> None:
         paths = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "normviz.jobs.worker", str(niceness)],
+            [sys.executable, "-m", "normviz.jobs.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | WORKER_VARIABLES | {"PYTHONPATH": paths},
         )  # fmt: skip
         self.number, self.since = self._process.pid, time.monotonic()
         self._messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._ready, self.is_used = True, False
+        self._ready, self._used = True, False
         Thread(target=self._read_messages, name="worker", daemon=True).start()
         self._send_message(pickle.dumps((initializer, preparations)))
 
@@ -91,6 +84,12 @@ class WorkerProcess:
     def is_ready(self) -> bool:
         """True if the process lives and its last job has ended, so that it can take a job."""
         return self._ready and self._process.poll() is None
+
+    def lower_priority(self, niceness: int) -> None:
+        """Lower the priority of the process below that of this one, by a niceness of 0 to 19."""
+        with suppress(AttributeError, OSError):  # Windows knows no niceness
+            own = os.getpriority(os.PRIO_PROCESS, 0)
+            os.setpriority(os.PRIO_PROCESS, self.number, min(own + niceness, 19))
 
     def perform(
         self, function: Callable[..., Any], job: Any, control: JobControl, limits: JobLimits = NO_LIMITS
@@ -106,12 +105,12 @@ class WorkerProcess:
         while time.monotonic() < end:
             kind, value = self._await_message()
             if kind == BEGUN:
-                began, before, self.is_used = time.monotonic(), read_resident_memory(self.number), True
+                began, before, self._used = time.monotonic(), read_resident_memory(self.number), True
             elif kind == REPORTED:
                 control.report_progress(*value)
             elif kind == LOST:
                 # It may have died before it was chosen: a process exists until its parent waits for it.
-                idle = self.is_used and began == math.inf
+                idle = self._used and began == math.inf
                 raise (IdleWorkerLost if idle else WorkerLost)(self._describe_end())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
@@ -169,6 +168,27 @@ class WorkerProcess:
         return f"The job's process was ended in the middle of it, {how}{why}. Started again, the job gets a new one."
 
 
+class SpareWorker:
+    """Worker process without a job, ready for the next executor that needs one; safe in threads.
+
+    Args:
+        preparations: functions that it calls while it has no job.
+    """
+
+    def __init__(self, preparations: Sequence[Callable[[], object]] = ()) -> None:
+        self._start, self._lock = partial(WorkerProcess, limit_to_one_core, preparations), Lock()
+        self._worker = self._start()
+
+    def take(self) -> WorkerProcess:
+        """Return the worker, or a new one if it has died, and start the next."""
+        with self._lock:
+            worker, self._worker = self._worker, self._start()
+        if worker.is_ready:
+            return worker
+        worker.kill()
+        return self._start()
+
+
 class ProcessExecutor(Executor):
     """Executor that runs jobs in a bounded number of worker processes; further jobs wait.
 
@@ -179,8 +199,7 @@ class ProcessExecutor(Executor):
         workers: the maximal number of processes; the first jobs start them.
         idle_seconds: time after which an idle worker is ended; it may take twice as long.
         initializer: a function that each process calls first.
-        preparations: functions that each process then calls while it has no job.
-        spare: True to have a process beyond the busy ones ready at any time, from now on.
+        spare: gives the processes, in place of new ones with the initializer.
         niceness: of the processes, 0 to 19.
     """
 
@@ -189,16 +208,14 @@ class ProcessExecutor(Executor):
         workers: int,
         idle_seconds: float = IDLE_SECONDS,
         initializer: Callable[[], object] = limit_to_one_core,
-        preparations: Sequence[Callable[[], object]] = (),
-        spare: bool = False,
+        spare: SpareWorker | None = None,
         niceness: int = NICENESS,
     ) -> None:
         self._tasks: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        self._workers, self._idle, self._spare, self._closed = workers, idle_seconds, spare, False
-        self._start_process = partial(WorkerProcess, initializer, preparations, niceness)
+        self._idle, self._niceness, self._closed = idle_seconds, niceness, False
+        self._start_process = partial(WorkerProcess, initializer) if spare is None else spare.take
         self._free: list[WorkerProcess] = []
-        self._busy, self._lock = 0, Lock()
-        self._start_spare()
+        self._lock = Lock()
         self._threads = [Thread(target=self._serve_tasks, name="job", daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -210,12 +227,6 @@ class ProcessExecutor(Executor):
         future: Future[Any] = Future()
         self._tasks.put((future, function, *arguments))
         return future
-
-    def start_workers(self) -> None:
-        """Start all missing worker processes, without waiting for their imports."""
-        with self._lock:
-            while not self._closed and self._busy + len(self._free) < self._workers:
-                self._free.append(self._start_process())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further jobs, and end the workers after their current jobs."""
@@ -250,28 +261,22 @@ class ProcessExecutor(Executor):
 
     def _end_idle_workers(self, seconds: float) -> None:
         with self._lock:
-            since, unused = time.monotonic() - seconds, [worker for worker in self._free if not worker.is_used]
-            spare = unused[:1] if self._spare and not self._closed else []
-            old = [worker for worker in self._free if worker.since <= since and worker not in spare]
-            self._free = [worker for worker in self._free if worker not in old]
-            self._start_spare()
+            since = time.monotonic() - seconds
+            old = [worker for worker in self._free if worker.since <= since]
+            self._free = [worker for worker in self._free if worker.since > since]
         for worker in old:
             worker.kill()
-
-    def _start_spare(self) -> None:
-        """Start a spare worker if there should be one, no other is free and there may be another."""
-        if self._spare and not self._closed and not self._free and self._busy < self._workers:
-            self._free.append(self._start_process())
 
     def _take_worker(self) -> WorkerProcess:
         """Remove an idle worker from the free ones and return it, or start a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
                 self._free.pop().kill()  # it has died meanwhile
-            worker = self._free.pop() if self._free else self._start_process()
-            self._busy += 1
-            self._start_spare()
-            return worker
+            if self._free:
+                return self._free.pop()
+        worker = self._start_process()
+        worker.lower_priority(self._niceness)
+        return worker
 
     def _perform_or_retry(
         self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: JobLimits
@@ -297,7 +302,6 @@ class ProcessExecutor(Executor):
             return worker.perform(function, job, control, *limits)
         finally:
             with self._lock:
-                self._busy -= 1
                 keep = worker.is_ready
                 self._free += [worker] * keep
             if not keep:

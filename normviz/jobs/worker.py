@@ -8,7 +8,6 @@ output is pairs of a kind and a value.
 import os
 import pickle
 import signal
-import sys
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -45,18 +44,15 @@ class PipeControl:
         self._out.flush()
 
 
-def run_worker(niceness: int) -> None:
-    """Run the jobs that arrive on standard input, one after the other, until the input ends.
-
-    `niceness`: 0 to 19; how far this process stands back behind others.
-    """
+def run_worker() -> None:
+    """Run the jobs that arrive on standard input, one after the other, until the input ends."""
     source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # the output of a job is no message
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
-    _lower_priority(niceness)
+    _offer_to_end()
     initialize, preparations = pickle.loads(tasks.get())
     initialize()
     while True:
@@ -103,13 +99,11 @@ def _make_picklable(error: Exception) -> Exception:
     return error
 
 
-def _lower_priority(niceness: int) -> None:
-    """Lower the priority of this process by its niceness, and let the kernel end it first without memory."""
-    with suppress(AttributeError, OSError):
-        os.nice(niceness)
+def _offer_to_end() -> None:
+    """Let the kernel end this process before the server when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))
 
 
 if __name__ == "__main__":
-    run_worker(int(sys.argv[1]))
+    run_worker()

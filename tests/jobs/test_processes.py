@@ -18,7 +18,7 @@ from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits, LimitExceeded
-from normviz.jobs.process_executor import NICENESS, ProcessExecutor, WorkerLost
+from normviz.jobs.process_executor import NICENESS, ProcessExecutor, SpareWorker, WorkerLost
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 HERE = Path(__file__).parent
@@ -241,46 +241,34 @@ def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(queue):
     assert result(queue, "process") > 0
 
 
-def test_workers_are_warmed_once_and_no_more_than_there_may_be():
-    with ProcessExecutor(2, initializer=process) as pool:
-        pool.start_workers()
-        pool.start_workers()
-        warmed = {worker.number for worker in pool._free}
-        assert len(warmed) == 2
-        assert result(JobQueue(pool, lease=STARTED), "process") in warmed
-    assert all(gone(process) for process in warmed)
+@pytest.fixture
+def spare(monkeypatch):
+    """A spare worker with two preparations, of which the first one fails; it imports no torch."""
+    monkeypatch.setattr(process_executor, "limit_to_one_core", process)
+    spare = SpareWorker((raises_awkwardly, prepares))
+    yield spare
+    spare._worker.kill()
 
 
-def test_a_worker_without_a_job_prepares_itself_once_even_if_one_preparation_fails():
-    with ProcessExecutor(1, initializer=process, preparations=(raises_awkwardly, prepares)) as pool:
-        queue = JobQueue(pool, lease=STARTED)
-        until(lambda: result(queue, "prepared"))
-        assert result(queue, "prepared") == ["once"]
+def test_the_spare_worker_takes_the_next_job_of_any_executor_and_another_one_follows(spare):
+    for niceness in (0, NICENESS):
+        ready = spare._worker
+        with ProcessExecutor(1, spare=spare, niceness=niceness) as pool:
+            queue = JobQueue(pool, lease=STARTED)
+            assert result(queue, "process") == ready.number
+            assert result(queue, "niceness") == min(os.nice(0) + niceness, 19)
+            until(lambda queue=queue: result(queue, "prepared"))
+            assert result(queue, "prepared") == ["once"]
+        assert spare._worker is not ready
+        assert spare._worker.is_ready
 
 
-def test_a_spare_worker_is_ready_beside_the_busy_ones_up_to_the_most_that_there_may_be():
-    with ProcessExecutor(2, initializer=process, spare=True) as pool:
-        queue, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
-        requests = []
-        for name, place, spares in zip("ab", kept, (1, 0), strict=True):
-            (spare,) = pool._free
-            requests.append(queue.submit([Endless(name)], place))
-            until(lambda place=place: place)
-            assert spare not in pool._free
-            assert len(pool._free) == spares
-        for request in requests:
-            request.cancel()
-        assert all(request.wait(STARTED) for request in requests)
-
-
-def test_the_spare_worker_stays_and_has_had_no_job():
-    with ProcessExecutor(2, idle_seconds=0.01, initializer=process, spare=True) as pool:
-        used = result(JobQueue(pool, lease=STARTED), "process")
-        until(lambda: gone(used))
-        (spare,) = pool._free
-        time.sleep(0.1)
-        assert pool._free == [spare]
-        assert spare.is_ready
+def test_a_spare_worker_that_has_died_is_replaced(spare):
+    dead = spare._worker.number
+    os.kill(dead, 9)
+    until(lambda: gone(dead))
+    with ProcessExecutor(1, spare=spare) as pool:
+        assert result(JobQueue(pool, lease=STARTED), "process") != dead
 
 
 def test_two_jobs_are_at_work_at_once():

@@ -166,6 +166,10 @@ def prepares() -> None:
     PREPARED.append("once")
 
 
+def niceness() -> int:
+    return os.nice(0)
+
+
 def prepared() -> list[str]:
     return PREPARED
 

@@ -23,13 +23,13 @@ from normviz.topics.table1.smaller_settings import SettingChange, suggest_smalle
 from normviz.topics.table1.state import PAGE, PREFIX
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
-from normviz.train.preparations import PREPARATIONS
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
 from normviz.ui.runs import (
     PageRun,
     RunSource,
+    get_spare_worker,
     get_speed_estimator,
     open_run,
     rerun_on_change,
@@ -59,16 +59,16 @@ def get_table_results() -> TableResultCache:
 
 @st.cache_resource(show_spinner=False)
 def get_table_queue() -> JobQueue:
-    """Return the queue of all sessions for short trainings; one of its workers is ready at any time."""
+    """Return the queue of all sessions for short trainings."""
     workers = count_short_jobs()
-    pool = SingleGpuExecutor(workers, PREPARATIONS, spare=True, niceness=0)  # a visitor waits for each of them
-    return JobQueue(pool, workers=workers, speed=get_speed_estimator())
+    executor = SingleGpuExecutor(workers, get_spare_worker(), niceness=0)  # a visitor waits for each training
+    return JobQueue(executor, workers=workers, speed=get_speed_estimator())
 
 
 @st.cache_resource
 def get_long_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
-    return JobQueue(SingleGpuExecutor(1), workers=1, speed=get_speed_estimator())
+    return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed=get_speed_estimator())
 
 
 @st.cache_resource
