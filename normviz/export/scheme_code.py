@@ -48,7 +48,7 @@ def write_scheme_code(scheme: Scheme) -> Expression:
     """
     names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
     parameters = {names[name]: value for name, value in scheme.parameters.items()}
-    if scheme.is_custom or get_scheme(scheme.key, **parameters) != scheme:  # windows along chosen axes
+    if get_scheme(scheme.key, **parameters) != scheme:  # fields of its own, or windows along chosen axes
         made = write_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
         return write_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
     return write_call("normviz.get_scheme", scheme.key, **parameters)

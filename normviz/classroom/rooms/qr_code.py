@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from normviz.classroom.rooms.codes import normalize_code
-from normviz.describe.interface_words import DEFAULT_LANGUAGE
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
 from normviz.ui.link import LANGUAGE_PARAM, clean_values
 from normviz.web.qr_code import make_qr_code
 from normviz.web.script_routes import JOIN_PATH, prefix_base_path
@@ -23,7 +23,7 @@ def serve_qr_code(request: Request) -> Response:
     code, origin = normalize_code(request.path_params["code"]), request.query_params.get("origin", "")
     language = clean_values([LANGUAGE_PARAM], request.query_params)[0][LANGUAGE_PARAM.name]
     if code is None or len(origin) > MAX_ORIGIN_LENGTH or not _ORIGIN.fullmatch(origin):
-        return PlainTextResponse("origin is the address of the app, such as https://normviz.example.edu", 400)
+        return PlainTextResponse(get_words("refusal", language)["origin"], 400)
     address = f"{origin}{prefix_base_path(JOIN_PATH)}/{code}"
     address += "" if language == DEFAULT_LANGUAGE else f"?{LANGUAGE_PARAM.name}={language}"
     return Response(make_qr_code(address), media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
