@@ -23,7 +23,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.locks import LOCKED_KEY, bind_widget
 from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
-from normviz.ui.restrictions import LOCK_GROUPS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
+from normviz.ui.restrictions import LOCK_LABELS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
 from normviz.ui.sessions import get_current_session
 from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
@@ -172,6 +172,9 @@ def restore_values(
     moved = led or is_history_step() or (not last and any(p.name in link for p in params))
     if moved or not last:
         state[f"{page} unknown"] = find_unknown_names(link, {p.name for p in params})
+    locks_anew = moved and "lock" in link
+    if not locks_anew:
+        link |= state.get(f"{page} locked", {})
     view, notes = clean_values(params, link if moved else held)
     if moved:
         view, _ = clean_values(
@@ -179,7 +182,7 @@ def restore_values(
         )
         view, _ = clean_values(params, view | repair(view))
         notes = _find_replaced_values(params, link, view)
-    view = _keep_locked_values(page, params, view, moved and "lock" in link)
+    view = _keep_locked_values(page, params, view, locks_anew)
     if moved and "cover" in link:
         state[make_uncovered_key(page)] = False
     for p in params:
@@ -212,7 +215,7 @@ def label_locks(params: Sequence[Param], view: View, is_relevant: Callable[[View
     """Return the labels of what a link can lock in this view, by its name in the link."""
     by_name = {param.name: param for param in params}
     return {
-        name: capitalize_first(name) if name in LOCK_GROUPS else by_name[name].resolve_label(view)
+        name: LOCK_LABELS.get(name) or by_name[name].resolve_label(view)
         for name in list_lock_names(by_name)
         if is_relevant(view, expand_locks([name])[0])
     }

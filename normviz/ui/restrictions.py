@@ -31,6 +31,9 @@ HIDDEN_PARTS = {
 LOCK_GROUPS = {"shape": ("n", "h", "w", "c")}
 """Names in a link that lock several values together."""
 
+LOCK_LABELS = {"shape": "Shape", "scheme": "Normalization", "schemes": "Normalizations"}
+"""Labels of what is locked whose declaration has none, by its name in the link."""
+
 NEVER_LOCKED = frozenset(
     {"tab", "show", "panel", "focus", "camera", "gaps", "cut", "step", "iteration", "back", "pace", "row", "column"}
     | {"cell", "claim", "open", "reveal", "present"}

@@ -104,7 +104,7 @@ def _choose_restrictions(shared: SharedPage) -> dict[str, str]:
         "Lock", locks, format_func=locks.__getitem__, disabled=bool(only), placeholder="Nothing",
         help="A locked control shows its value, which nobody can change.",
     )  # fmt: skip
-    covers = st.toggle("Cover the figure at first, so that a class can guess", disabled=not figures)
+    covers = st.toggle("Cover the figures until “Show” is pressed", disabled=not figures)
     presents = shared.restrictions["present"] or st.toggle("Start as a presentation, in large type")
     whole = {"hide": ",".join(hide), "lock": ",".join(lock)}
     chosen = {"only": only} if only else whole

@@ -39,7 +39,12 @@ export default function ({ data: sent, parentElement }) {
   if (!data) return;
   find(root, "span", HTMLElement).textContent = data.label;
   const field = find(root, "textarea", HTMLTextAreaElement);
-  Object.assign(field, { value: data.text, rows: data.rows, onfocus: () => field.select() });
+  Object.assign(field, {
+    value: data.text,
+    rows: data.rows,
+    wrap: data.rows > 1 ? "soft" : "off",
+    onfocus: () => field.select(),
+  });
   const button = find(root, "button", HTMLButtonElement);
   button.onclick = async () => {
     if (!(await copy(data.text))) return field.select(); // for the keyboard, or for a finger's own menu

@@ -205,14 +205,14 @@ def test_a_course_site_that_is_named_shows_the_app_in_a_frame(embed, below):
 
 def test_a_course_site_hears_of_the_state_of_its_frame_and_sets_it(embed, below):
     page, said = embed(f"{below}/?scheme=layer&n=2&c=8&lock=shape&embed=true")
-    page.wait_for_function("heard.some(({ type }) => type === 'normviz:ready')")
+    page.wait_for_function("heard.at(-1)?.type === 'normviz:ready'")
+    assert page.evaluate("heard.at(-1).page") == f"{BASE}/"
     frame = page.frames[1]
 
     def set_link(query, told):
         page.evaluate("(query) => frames[0].postMessage({ type: 'normviz:set', query }, '*')", query)
-        wanted = {"type": "normviz:state", "page": f"{BASE}/"}
-        soon(page, lambda: all(page.evaluate("heard.at(-1)")[name] == value for name, value in wanted.items()))
-        soon(page, lambda: dict(parse_qsl(page.evaluate("heard.at(-1).query"))) == told)
+        page.wait_for_function("heard.at(-1).type === 'normviz:state'")
+        assert dict(parse_qsl(page.evaluate("heard.pop().query"), keep_blank_values=True)) == told
 
     held = {"n": "2", "c": "8", "lock": "shape"}
     set_link("scheme=group&groups=900&n=5", held | {"scheme": "group", "groups": "8"})  # nearest; the shape is locked

@@ -49,7 +49,7 @@ def test_a_phone_opens_a_link_that_locks_and_covers(phone, server):
     page = phone
     visit(page, f"{server}/?lock=shape,scheme&cover=1")
     settle(page)
-    expect(page.get_by_text("Locked by this link: Shape, Scheme.")).to_be_in_viewport()
+    expect(page.get_by_text("Locked by this link: Shape, Normalization.")).to_be_in_viewport()
     for control in (page.get_by_label("N batch", exact=True), page.get_by_role("radio", name="Layer", exact=True)):
         expect(control).to_be_disabled()
     figure, cover = page.locator(".st-key-cube"), page.locator(".st-key-cover")

@@ -32,12 +32,13 @@ function open(framed) {
   runInNewContext(SCRIPT, {
     ...place,
     document: { querySelector: () => ({}) },
-    setTimeout: (act) => act(),
+    setTimeout: (act, _pause, looks) => act(looks),
     addEventListener: (type, take) => {
       heard[type] = take;
     },
     dispatchEvent: () => {
       stepped += 1;
+      heard.popstate();
     },
     PopStateEvent: class {},
   });

@@ -5,6 +5,7 @@ if (parent !== window) {
   const OF_STREAMLIT = ["embed", "embed_options"];
   const LONGEST = 8000; // characters of a link that is set
   const PAUSE = 150; // ms
+  const LOOKS = 6; // in which a run begins that a new link starts
   const RESTING = '.stApp[data-test-script-state="notRunning"]';
   let isReady = false;
   let isDue = false; // a message on the state
@@ -15,25 +16,32 @@ if (parent !== window) {
     for (const name of OF_STREAMLIT) values.delete(name);
     parent.postMessage({ type, page: location.pathname, query: String(values) }, "*");
   };
-  // Once the page has run, which writes the values that it has replaced into its link.
-  const tellState = () => {
-    isDue = document.querySelector(RESTING) === null;
-    if (isDue) setTimeout(tellState, PAUSE);
+  /**
+   * Tell the state once the page has run, which writes the values that it has replaced into its link.
+   *
+   * @param {number} looks in which the run may still begin
+   */
+  const tellState = (looks) => {
+    const isResting = document.querySelector(RESTING) !== null;
+    isDue = !isResting || looks > 0;
+    if (isDue) setTimeout(tellState, PAUSE, isResting ? looks - 1 : 0);
     else tell("normviz:state");
   };
-  const follow = () => {
+  /** @param {number} looks */
+  const follow = (looks) => {
     if (!isReady || isDue) return;
     isDue = true;
-    setTimeout(tellState, PAUSE);
+    setTimeout(tellState, PAUSE, looks);
   };
+  const replace = history.replaceState;
   for (const name of /** @type {const} */ (["pushState", "replaceState"])) {
     const change = history[name];
     history[name] = (...entry) => {
       change.apply(history, entry);
-      follow();
+      follow(0);
     };
   }
-  addEventListener("popstate", follow);
+  addEventListener("popstate", () => follow(LOOKS));
   addEventListener(
     "nv-open",
     () => {
@@ -52,7 +60,7 @@ if (parent !== window) {
       for (const value of now.getAll(name)) values.append(name, value);
     }
     // As a step in the browser's history, which Streamlit follows without loading the page again.
-    history.replaceState(history.state, "", `?${values}`);
+    replace.call(history, history.state, "", `?${values}`);
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
   });
 }
