@@ -63,7 +63,7 @@ def show(view: View, theme: str) -> None:
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
-        show_notes(model)
+        show_model_notes(model)
         return
     layer = model.choose_layer(view["layer"])
     left, right = st.columns([8, 5], gap="medium")
@@ -110,10 +110,10 @@ def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
             column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
         )  # fmt: skip
         st.caption(explain_axes(model))
-        show_notes(model)
+        show_model_notes(model)
 
 
-def show_notes(model: ReportedModel) -> None:
+def show_model_notes(model: ReportedModel) -> None:
     """Show the first notes on what was not measured."""
     for note in model.notes[:MAX_NOTES]:
         st.caption(escape_markdown(note))
