@@ -7,7 +7,7 @@ dense layer and a classifier have one segment for each unit, a convolution one f
 A normalized tensor is cut into rows of equal length, and `boxes` holds for every row the box of a field that it belongs
 to. Within a row there is a statistic for every element, or for every one of some equal blocks.
 
-Functions are compiled without reference counting, whose cost is that of a short loop; so none of them may allocate.
+Functions are compiled without reference counting, which costs as much as a short loop, so none may allocate.
 """
 
 from math import cosh, erf, exp, floor, log, pi, sqrt, tanh
@@ -30,7 +30,6 @@ LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90
 
 LEAST, TERMS = -700.0, 13
 """The smallest exponent of e, and the number of terms of the series of eʳ."""
-
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 
 compile_exactly = njit(**OPTIONS, fastmath={"contract"})
@@ -267,16 +266,14 @@ def _compute_loss(flat, offset, labels, by_offset, work, bits):
             row[n] += add
             most[n] = row[n] if row[n] > most[n] else most[n]
     for c in range(classes):
-        row = logits[c]
         for n in range(batch):
-            row[n] -= most[n]
+            logits[c, n] -= most[n]
     for n in range(batch):
         loss -= logits[labels[n], n]
     _exponentiate(flat, bits[: flat.size])
     for c in range(classes):
-        row = logits[c]
         for n in range(batch):
-            total[n] += row[n]
+            total[n] += logits[c, n]
     for n in range(batch):
         loss += log(total[n])
     for c in range(classes):
@@ -373,9 +370,8 @@ def train_network(
                 gain, bias = p[segments[depth + layer, 0] :][:width], p[segments[2 * depth + layer, 0] :][:width]
                 x = inputs[end:]
                 _activate(out, gain, bias, x, height * length)
-        offset = segments[-1, 0]
-        losses[step] = _compute_loss(out, p[offset:], labels[step], gradient[offset:], slopes, bits)
-        g = out
+        last, g = segments[-1, 0], out
+        losses[step] = _compute_loss(g, p[last:], labels[step], gradient[last:], slopes, bits)
         for layer in range(depth, -1, -1):
             at, count, width = segments[layer if layer < depth else 3 * depth]
             stride, height, length, tap, begin = maps[layer]

@@ -37,7 +37,7 @@ TITLES = {
     "map.py": [""],
     "phones.py": ["One server with SQLite"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
-    "table1.py": ["the smallest", "where the engine's time goes"],
+    "table1.py": ["the smallest", "where the time of torch alone goes"],
     "table1_page.py": [""],
 }
 WORDS = (

@@ -2,6 +2,7 @@
 
 import pytest
 from browsing import browser
+from patience import drag
 
 from normviz.classroom.lessons.catalogue import read_shipped_lessons
 from normviz.classroom.site.site import PAGE_FILE, PICTURE_FOLDER, build_site
@@ -24,7 +25,7 @@ def folder(tmp_path_factory):
 def test_a_lesson_is_played_without_a_server_or_a_network(folder):
     address, asked, errors = (folder / PAGE_FILE).as_uri(), [], []
     with browser() as chromium:
-        page = chromium.new_context(viewport={"width": 1280, "height": 800}, offline=True).new_page()
+        page = chromium.new_context(viewport={"width": 960, "height": 600}, offline=True).new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address)
@@ -50,18 +51,15 @@ def test_a_lesson_is_played_without_a_server_or_a_network(folder):
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x, y)
         page.wait_for_selector(".nv-plot[data-by=pointer]", state="attached")
-        page.mouse.down()
-        page.mouse.move(x + 120, y, steps=5)
-        page.mouse.up()
+        drag(page, (x, y), (x + 120, y))
         page.wait_for_function(f"before => {EYE}.x !== before.x", arg=before)
         page.get_by_role("button", name="Watch it happen").click()
         page.get_by_role("button", name="Pause").wait_for()
 
-        page.reload()  # the address holds the step and the answer
-        reason.wait_for()
+        assert page.url == f"{address}#{KEY}/1/2"  # the step and the answer
         page.get_by_role("heading", name="How many of").press("n")
         page.wait_for_url(f"{address}#{KEY}/2")
-        assert step.get_by_text("Step 2 of 7").is_visible()
+        step.get_by_text("Step 2 of 7").wait_for()
         page.go_back()
         reason.wait_for()
     assert errors == []

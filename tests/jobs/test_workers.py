@@ -73,7 +73,7 @@ def test_a_worker_process_trains_table_1_as_this_one_does():
     request = queue.submit([job], lambda job, outcome: found.append(outcome), lambda: True)
     assert request.wait(60.0)
     queue._executor.shutdown()
-    assert np.array_equal(found[-1].losses, run_to_end(job).losses)
+    assert np.allclose(found[-1].losses, run_to_end(job).losses, rtol=1e-12, atol=0)  # by kernels there, once loaded
 
 
 @pytest.mark.parametrize(
