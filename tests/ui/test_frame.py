@@ -36,7 +36,7 @@ def test_the_menu_has_the_pages_in_the_order_of_the_way():
 def test_a_story_is_whole_and_leads_elsewhere(page):
     story = BY_PAGE[page]
     assert story.question
-    assert all(text.endswith((".", "]")) for text in (story.why, story.first, story.takeaway) if text)
+    assert all(text.endswith((".", "?", "]")) for text in (story.why, story.first, story.takeaway) if text)
     ways = [see.page for see in story.see]
     assert set(ways) <= BY_PAGE.keys() - {page, find_next_page(story).page}
     assert len(ways) == len(set(ways)) >= 1
