@@ -109,6 +109,8 @@ def test_targets_of_make_exist(document):
 @each_document
 def test_commands_have_these_options(document):
     for words in find_commands(document.read_text(), "normviz"):
+        if words in (["--version"], ["--help"]):
+            continue
         assert words[0] in COMMANDS, words
         build_parser(words[0]).parse_args(words)
 

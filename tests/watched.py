@@ -23,6 +23,11 @@ class Server:
         """The bytes that the server holds, without its workers."""
         return read_bytes(self.folder, "VmRSS")
 
+    def share(self):
+        """The bytes that the server and its workers hold together; pages of several processes count once."""
+        lines = [line for folder in self.list_folders() for line in (folder / "smaps_rollup").read_text().splitlines()]
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
     def busy(self, seconds=1.0):
         """Whether the server or a worker computes, as far as a busy machine lets it."""
         before = self.worked()

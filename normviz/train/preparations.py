@@ -13,12 +13,12 @@ def train_once() -> None:
     deque(twins.train_stepwise([SCHEMES["batch"]], Setting(steps=1, device="cpu")), maxlen=0)
 
 
-def load_kernels() -> None:
+def prepare_kernels() -> None:
     """Load the compiled kernels of training in a thread; the first time on a machine they are compiled."""
     from normviz.train import compiled  # imports torch
 
     compiled.start_loading()
 
 
-PREPARATIONS = (train_once, load_kernels)
+PREPARATIONS = (train_once, prepare_kernels)
 """Functions that a worker calls one after the other while it has no job; a job waits for the current one only."""

@@ -15,7 +15,7 @@ from normviz.describe.interface_words import LANGUAGES
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.link import LANGUAGE_PARAM, View, format_frame_values, get_current_theme, get_language, trust_link
 from normviz.ui.page_text import PageText, PanelText
-from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
+from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page, translate_page_text
 
 FORMER_PAGES = ("readings",)
 """The scripts of former pages, which only redirect."""
@@ -127,10 +127,12 @@ def frame_page(story: PageText) -> Iterator[None]:
         _FRAME.reset(token)
         with st.container(key="takeaway"):
             st.markdown(f"**{story.takeaway_label}** {(frame.words or story).takeaway or story.takeaway}")
-            after = find_next_page(story)
+            after = translate_page_text(find_next_page(story), get_language())
             with st.container(horizontal=True, gap="small"):
                 st.page_link(
-                    get_script_path(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:"
+                    get_script_path(after.page),
+                    label=f"**{story.next_label} {after.question}**",
+                    icon=":material/arrow_forward:",
                 )
                 for see in story.see:
                     st.page_link(get_script_path(see.page), label=see.words)

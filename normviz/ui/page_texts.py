@@ -13,7 +13,7 @@ TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
 
 def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
     """Build the texts of one of `TAUGHT_PAGES` in a language."""
-    words = get_words(f"page-{page}", language)
+    words, labels = get_words(f"page-{page}", language), get_words("page", language)
     return PageText(
         page=page,
         title=words["title"],
@@ -21,7 +21,8 @@ def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
         question=words["question"],
         why=words["why"],
         takeaway=words["takeaway"],
-        takeaway_label=words["takeaway-label"],
+        takeaway_label=labels["takeaway"],
+        next_label=labels["next"],
         see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TAUGHT_PAGES[page]),
     )
 

@@ -135,7 +135,7 @@ _BLOCKS = [
     f'[data-testid="{block}"]'
     for block in ("stElementContainer", "stVerticalBlock", "stHorizontalBlock", "stLayoutWrapper", "stColumn", "stTabs")
 ]
-_KEPT = (".st-key-cover", ".st-key-replaced", ".stAlert")
+_KEPT = (".st-key-cover", ".st-key-replaced", '[data-testid="stAlertContentError"]')
 """Selectors of what stays beside a figure shown alone: the cover, notes and errors."""
 
 _ALONE = [

@@ -80,6 +80,8 @@ def draw_link_section(shared: SharedPage) -> None:
             st.caption("This link is too long for a QR code.")
         else:
             st.image(code, width="stretch", alt=f"QR code of {target}")
+        if urlsplit(target).hostname in LOCAL_HOSTS:
+            st.caption("Only this computer can open the link. Serve the app to a network: `make run ADDRESS=0.0.0.0`.")
     with st.expander("Embed in a course page"):
         show_copying("HTML", format_frame(shared.address, link), "share frame", rows=4)
 
@@ -112,6 +114,9 @@ def _choose_restrictions(shared: SharedPage) -> dict[str, str]:
         ["cover"] * covers + ["present"] * presents, "1"
     )
 
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+"""Names by which a machine reaches only itself."""
 
 SECTIONS: dict[str, Callable[[SharedPage], None]] = {"Link": draw_link_section}
 """Sections of the dialog by title, one tab each."""

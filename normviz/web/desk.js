@@ -268,7 +268,7 @@ export class Desk {
 
   show() {
     const { opened, results } = this;
-    this.part("before").hidden = Boolean(opened);
+    for (const name of ["before", "closed"]) this.part(name).hidden = Boolean(opened);
     for (const name of ["ask-cell", "ask-step", "lead-step", "ask-own"])
       find(this.root, `[data-do=${name}]`, HTMLButtonElement).disabled = !opened;
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;

@@ -40,7 +40,8 @@ export function buildMarkup(words) {
     <p data-part="refusal" role="alert" hidden></p>
     <details open data-part="ask"><summary>${words["ask-table"]}</summary>
       <p>${words["ask-table-how"]}</p>
-      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span></div>
+      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span>
+        <span data-part="closed">${words["ask-closed"]}</span></div>
       <div class="nv-grid" data-part="grid"></div>
     </details>
     <details data-part="ask-lesson"><summary>${words["ask-lesson"]}</summary>

@@ -42,7 +42,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320
     words = plane.inner_text()
-    assert all(name in words for name in ("start", "lowest loss", "circle: length g = 4", "first weight")), words
+    assert all(name in words for name in ("start", "lowest loss", "length 4, as at the start", "first weight")), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
     for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? Weight norm")):

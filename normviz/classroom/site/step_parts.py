@@ -73,7 +73,7 @@ def wrap_table(content: str) -> str:
 
 
 BAR = "<mover>", '<mo accent="true">&#x02015;</mo></mover>'
-"""What latex2mathml writes around a mean, whose bar browsers draw too short without a font for mathematics."""
+"""Markup that latex2mathml writes around a mean. Without a font for mathematics, browsers draw its bar too short."""
 
 WIDE_BAR = '<mrow class="bar">', "</mrow>"
 """The same with a border that is as wide as the mean."""

@@ -1,7 +1,7 @@
 """The pictures of the steps about training: Table 1, Training vs. inference, and experiments."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from html import escape
 
 from normviz.charts.packing import pack_message
@@ -142,7 +142,7 @@ def _draw_modes(view: View) -> list[StepPart]:
     ]
 
 
-@cache
+@lru_cache(maxsize=4)
 def _train_networks(job: NetworkTraining) -> TrainedNetworks:
     return run_to_end(job)
 

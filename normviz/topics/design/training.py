@@ -14,6 +14,7 @@ import numpy as np
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.jobs.gpu import uses_gpu
 from normviz.jobs.results import ArrayJob, Arrays
 from normviz.jobs.spec import JobStep
 from normviz.topics.design.demands import Demands, Invariances, demand_exactly
@@ -113,6 +114,10 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
+        from normviz.train import compiled  # imports torch
+
+        if not uses_gpu(self):
+            compiled.start_loading()  # the stacks after the first second train several times as fast
         results, cells = TableResultCache(limit=2 * len(self.rows) * len(NETWORKS)), list[Cell]()
         most = compute_stack_size(self.setting)
         for start in range(0, len(self.rows), most):

@@ -146,10 +146,9 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    change = f"{'rises' if after > before else 'goes'} from {before:.0%} to {after:.0%} of that"
     if view["light"] == 1:
-        return f"### Even light: the right half’s contrast {change} of the left half."
-    return f"### In shadow, contrast {change} in the light."
+        return f"### Even light: the right half has {before:.0%} of the left half’s contrast; normalized, {after:.0%}."
+    return f"### The dark half has {before:.0%} of the bright half’s contrast; normalized, {after:.0%}."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:

@@ -46,10 +46,7 @@ MAX_NAMED_LAYERS = 4
 """Layers that a finding names."""
 
 CHANNELS_NOTE = "Each dot is a channel. Where the dashed lines cross, batch and running averages agree."
-"""How to read the figure of channels."""
-
-CHANNELS_CAPTION = "Across: batch mean − running mean, in running deviations. Up: batch deviation / running deviation."
-"""Caption of the figure of channels."""
+"""Explanation of the figure of channels."""
 
 TABLE_KEY = PREFIX + "table"
 
@@ -63,7 +60,7 @@ def show(view: View, theme: str) -> None:
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
-        show_notes(model)
+        show_unmeasured(model)
         return
     layer = model.choose_layer(view["layer"])
     left, right = st.columns([8, 5], gap="medium")
@@ -110,10 +107,10 @@ def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
             column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
         )  # fmt: skip
         st.caption(explain_axes(model))
-        show_notes(model)
+        show_unmeasured(model)
 
 
-def show_notes(model: ReportedModel) -> None:
+def show_unmeasured(model: ReportedModel) -> None:
     """Show the first notes on what was not measured."""
     for note in model.notes[:MAX_NOTES]:
         st.caption(escape_markdown(note))
@@ -138,7 +135,6 @@ def show_layer(layer: ReportedLayer, findings: Sequence[ReportedFinding], view: 
         summary = summarize_gaps(gaps)
         st.markdown(f"**{summary}.** {CHANNELS_NOTE}")
         show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "13rem")
-        st.caption(CHANNELS_CAPTION)
     _show_layer_words(layer, view)
 
 

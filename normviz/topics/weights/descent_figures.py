@@ -99,7 +99,7 @@ def draw_descent_paths(
     )
     for place, text in zip(places, ("start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    label.write(circle, f"circle: length g = {np.linalg.norm(start):.3g}")
+    label.write(circle, f"length {np.linalg.norm(start):.3g}, as at the start")
     named = paths if step else {}
     for k, (name, points) in enumerate(named.items()):
         others = np.concatenate([other for each, other in paths.items() if each != name])
