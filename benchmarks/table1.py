@@ -240,6 +240,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.without:
         del CONTENDERS[name]
+    if options.smallest:
+        options.threads = [1]
     if len(options.threads) > 1:  # XLA counts its cores once in a process
         for count in options.threads:
             subprocess.run([sys.executable, *without_threads(sys.argv), "--threads", str(count)], check=True)
