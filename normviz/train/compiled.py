@@ -107,8 +107,8 @@ class CompiledTraining:
         self.constants = (MOMENTUM, *BETAS, float(numbers.tiny), GRADIENT_NOISE_FACTOR * float(numbers.eps))
         self.powers = np.cumprod(np.tile(np.array(BETAS)[:, None], setting.steps), 1)
         pixels = _find_pixels(setting)
-        self.images = np.ascontiguousarray(problem.inputs[:, *pixels])
-        self.labels, self.order = problem.labels[problem.order], problem.order
+        self.images, self.order = torch.from_numpy(problem.inputs[:, *pixels]), torch.from_numpy(problem.order)
+        self.labels = problem.labels[problem.order]
         self.changes = _find_changes(problem, pixels)
         self.maps, self.taps = _build_maps(setting)
         self.segments, parameters, self.rates = _flatten_parameters(setting, problem)
@@ -122,8 +122,8 @@ class CompiledTraining:
         if step < self.done:
             return
         began, chunk = perf_counter(), slice(self.done, self.done + self.chunk)
-        images = np.ascontiguousarray(self.images[self.order[chunk]].transpose(0, 2, 1))
-        images = images.reshape(len(images), -1)
+        batches = self.images[self.order[chunk]].mT.contiguous()  # (steps, pixels, N); NumPy takes eight times as long
+        images = batches.flatten(1).numpy()
         places = [(row, column) for row in range(len(self.plans)) for column in range(len(self.changes))]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             run = map if torch.get_num_threads() == 1 else pool.map  # threads start only when they are used

@@ -40,14 +40,15 @@ def train_stepwise(
         return
     mine, others = ([row for row in range(len(schemes)) if by_kernels[row] is chosen] for chosen in (True, False))
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, dtype=torch.float64)
-    of_kernels = torch.full((setting.steps, len(mine), len(networks)), torch.nan, dtype=torch.float64)
+    of_kernels = torch.empty(setting.steps, len(mine), len(networks), dtype=torch.float64) if others else losses
     problem = make_problem(setting, networks)
     train = compiled.CompiledTraining(kernels, [schemes[row] for row in mine], setting, problem, of_kernels)
     stack = _train_as_stack([schemes[row] for row in others], setting, networks) if others else None
     for step in range(setting.steps):
         for _ in train(step):
             yield losses[:step]
-        losses[step, mine] = of_kernels[step]
+        if others:
+            losses[step, mine] = of_kernels[step]
         for of_stack in stack or ():
             if len(of_stack) > step:
                 losses[step, others] = of_stack[step]

@@ -10,11 +10,11 @@ class PageFigure:
 
     Attributes:
         label: its name in the Share dialog.
-        panel: the panel or tab that shows it, as in the page's values; "" if every one does.
+        panels: the panels or tabs that show it, as in the page's values; () if every one does.
     """
 
     label: str
-    panel: str = ""
+    panels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,38 +37,38 @@ PAGE_PARTS: dict[str, PageParts] = {
         {
             "cube": PageFigure("Cube"),
             "element": PageFigure("Formulas of one element"),
-            "histograms": PageFigure("Histograms", "Distribution"),
-            "response": PageFigure("Response curves", "Response"),
-            "picture": PageFigure("Pictures", "Picture"),
+            "histograms": PageFigure("Histograms", ("Distribution",)),
+            "response": PageFigure("Response curves", ("Response",)),
+            "picture": PageFigure("Pictures", ("Picture",)),
         },
         "tab",
     ),
     "compare": PageParts({"cubes": PageFigure("Cubes")}),
     "identities": PageParts(
         {
-            "pair": PageFigure("Question and cubes", "same"),
-            "cubes": PageFigure("Cubes"),
+            "pair": PageFigure("Question and cubes", ("same",)),
+            "cubes": PageFigure("Cubes", ("same", "variants", "own")),
         },
         "panel",
         ("identities-panel",),
     ),
     "why": PageParts(
         {
-            "learning": PageFigure("Learning without normalization", "learning"),
-            "learning-normalized": PageFigure("Learning with normalization", "learning"),
-            "rates": PageFigure("Learning rates", "learning"),
-            "bands": PageFigure("Saturation without normalization", "saturation"),
-            "bands-normalized": PageFigure("Saturation with normalization", "saturation"),
-            "saturated": PageFigure("Saturated units", "saturation"),
-            "made": PageFigure("Points after the step", "whitening"),
-            "before": PageFigure("Points before the step", "whitening"),
-            "batches": PageFigure("Points by batch", "whitening"),
-            "bias": PageFigure("Bias", "outside"),
-            "loss": PageFigure("Loss", "outside"),
-            "lines": PageFigure("Lines", "identity"),
-            "restyled": PageFigure("Restyled picture", "style"),
-            "content": PageFigure("Content", "style"),
-            "style": PageFigure("Style", "style"),
+            "learning": PageFigure("Learning without normalization", ("learning",)),
+            "learning-normalized": PageFigure("Learning with normalization", ("learning",)),
+            "rates": PageFigure("Learning rates", ("learning",)),
+            "bands": PageFigure("Saturation without normalization", ("saturation",)),
+            "bands-normalized": PageFigure("Saturation with normalization", ("saturation",)),
+            "saturated": PageFigure("Saturated units", ("saturation",)),
+            "made": PageFigure("Points after the step", ("whitening",)),
+            "before": PageFigure("Points before the step", ("whitening",)),
+            "batches": PageFigure("Points by batch", ("whitening",)),
+            "bias": PageFigure("Bias", ("outside",)),
+            "loss": PageFigure("Loss", ("outside",)),
+            "lines": PageFigure("Lines", ("identity",)),
+            "restyled": PageFigure("Restyled picture", ("style",)),
+            "content": PageFigure("Content", ("style",)),
+            "style": PageFigure("Style", ("style",)),
         },
         "show",
         ("why-show-row", "why-show-advanced"),
@@ -76,30 +76,30 @@ PAGE_PARTS: dict[str, PageParts] = {
     "table": PageParts({"case": PageFigure("Open case"), "cases": PageFigure("Table of all cases")}),
     "gradients": PageParts(
         {
-            "chain": PageFigure("Computation, step by step", "graph"),
-            "incoming": PageFigure("Incoming gradient", "formula"),
-            "outgoing": PageFigure("Outgoing gradient", "formula"),
-            "jacobian": PageFigure("Jacobian matrix", "jacobian"),
+            "chain": PageFigure("Computation, step by step", ("graph",)),
+            "incoming": PageFigure("Incoming gradient", ("formula",)),
+            "outgoing": PageFigure("Outgoing gradient", ("formula",)),
+            "jacobian": PageFigure("Jacobian matrix", ("jacobian",)),
         },
         "show",
         ("gradients-show",),
     ),
     "geometry": PageParts(
         {
-            "space": PageFigure("Vectors in three dimensions", "vectors"),
-            "lengths": PageFigure("Length of the weights", "rate"),
-            "effective": PageFigure("Effective learning rate", "rate"),
-            "with": PageFigure("Loss with normalization", "fisher"),
-            "without": PageFigure("Loss without normalization", "fisher"),
+            "space": PageFigure("Vectors in three dimensions", ("vectors",)),
+            "lengths": PageFigure("Length of the weights", ("rate",)),
+            "effective": PageFigure("Effective learning rate", ("rate",)),
+            "with": PageFigure("Loss with normalization", ("fisher",)),
+            "without": PageFigure("Loss without normalization", ("fisher",)),
         },
         "show",
         ("geometry-show",),
     ),
     "running": PageParts(
         {
-            "batch": PageFigure("Batch", "switch"),
-            "stream": PageFigure("Averages by step", "switch"),
-            "effect": PageFigure("Effect"),
+            "batch": PageFigure("Batch", ("switch",)),
+            "stream": PageFigure("Averages by step", ("switch",)),
+            "effect": PageFigure("Effect", ("wrong", "companions")),
         },
         "panel",
         ("running-panel",),
@@ -107,10 +107,10 @@ PAGE_PARTS: dict[str, PageParts] = {
     "experiments": PageParts({"lead": PageFigure("Main figure")}, tabs=("experiments-show",)),
     "weights": PageParts(
         {
-            "plane": PageFigure("Weights in the plane", "norm"),
-            "loss": PageFigure("Loss by step", "norm"),
-            "ellipses": PageFigure("Unit circle and its image", "spectral"),
-            "ratios": PageFigure("Histograms of the ratio", "spectral"),
+            "plane": PageFigure("Weights in the plane", ("norm",)),
+            "loss": PageFigure("Loss by step", ("norm",)),
+            "ellipses": PageFigure("Unit circle and its image", ("spectral",)),
+            "ratios": PageFigure("Histograms of the ratio", ("spectral",)),
         },
         "show",
         ("weights-show",),
@@ -131,5 +131,5 @@ def get_page_parts(page: str) -> PageParts:
 def list_figures(page: str, view: Mapping[str, object]) -> dict[str, str]:
     """List the figures that a page shows with these values: their labels by key, the main figure first."""
     parts = get_page_parts(page)
-    shown = ("", view.get(parts.panel))
-    return {key: figure.label for key, figure in parts.figures.items() if figure.panel in shown}
+    shown = view.get(parts.panel)
+    return {key: each.label for key, each in parts.figures.items() if not each.panels or shown in each.panels}

@@ -1,7 +1,10 @@
 """Links that a teacher controls: on every page, what they lock, hide, cover and show alone."""
 
+import re
+
 import pytest
 from lab_page import OPENED, replaced, said, sound
+from pairs import mark_heavy_except
 from streamlit.testing.v1 import AppTest
 from wandering import ROOT, STATES
 
@@ -126,6 +129,35 @@ def test_unknown_names_are_left_out_and_said(page):
 def test_a_long_list_of_names_is_read_in_part():
     (lock,) = (p for p in create_restriction_params("lab", STATES["tensor_lab"].PARAMS) if p.name == "lock")
     assert lock.find_nearest_or_default(",".join(["shaape"] * 49 + ["x"] * 10_000 + ["scheme"]), {}) == ["shape"]
+
+
+def list_keys(node):
+    """The CSS keys of all containers and components below a node."""
+    identity = getattr(getattr(node, "proto", None), "id", "")
+    children = getattr(node, "children", {}).values()
+    words = re.sub(r"[^a-zA-Z0-9_-]", "-", identity)
+    return {words, *(key for child in children for key in list_keys(child))}
+
+
+PANELS = [
+    (page, panel)
+    for page in STATES
+    for panel in dict.fromkeys(
+        panel for each in PAGE_PARTS[name_page(page)].figures.values() for panel in each.panels or ("",)
+    )
+]
+
+
+@pytest.mark.parametrize("place", mark_heavy_except(PANELS[:1], PANELS))
+def test_every_figure_is_on_its_panel(place):
+    page, panel = place
+    parts, name = PAGE_PARTS[name_page(page)], name_page(page)
+    params = {param.name: param for param in STATES[page].PARAMS}
+    link = {parts.panel: params[parts.panel].format_for_link(panel)} if panel else {}
+    at = open_page(page, **link)
+    keys = list_keys(at.main)
+    for figure in list_figures(name, {param.name: at.session_state[param.key] for param in params.values()}):
+        assert any(f"-{figure}" in key or key.startswith(figure) for key in keys), figure
 
 
 def test_every_page_has_its_parts():
