@@ -32,7 +32,7 @@ def train_stepwise(
     one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
     """
     setting.check(schemes)
-    is_on_cpu = devices.open_device(setting.device, setting.storage).type == "cpu"
+    is_on_cpu = devices.resolve_device(setting.device, setting.storage) == "cpu"
     kernels = compiled.get_kernels() if is_on_cpu else None
     by_kernels = [kernels is not None and compiled.can_train(scheme, setting) for scheme in schemes]
     if kernels is None or not any(by_kernels):
