@@ -73,8 +73,9 @@ results: .venv/run.stamp
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/cube.py --rounds 1
-	$(BIN)/python benchmarks/table1.py --rounds 1
+	$(BIN)/python benchmarks/table1.py --rounds 1 --paper --without torch.compile
 	$(BIN)/python benchmarks/table1_page.py --rounds 1
+	$(BIN)/python benchmarks/start.py --rounds 1
 	$(BIN)/python benchmarks/shift.py
 	$(BIN)/python benchmarks/links.py --links 50 --walks 1
 	$(BIN)/python benchmarks/bounds.py --rounds 1

@@ -12,8 +12,13 @@ import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
 from normviz.classroom.rooms.routes import create_class_routes, delete_old_classes
+from normviz.export.panels import SECTION_TITLE, draw_take_home_section
 from normviz.ui.frame import frame_page, show_menu
+from normviz.ui.link import get_language
+from normviz.ui.page_texts import translate_page_text
+from normviz.ui.runs import get_spare_worker
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
+from normviz.ui.share_dialog import SECTIONS
 from normviz.web.script_routes import create_routes
 
 
@@ -21,6 +26,7 @@ from normviz.web.script_routes import create_routes
 async def prepare_app(app: st.App) -> AsyncIterator[None]:
     """Prepare the server before the first request, and delete old classes while it runs."""
     async with lifespan(app), delete_old_classes():
+        get_spare_worker()  # starts a process, so that the first run of a visitor waits for no import
         yield
 
 
@@ -32,8 +38,11 @@ app = st.App(
     exception_handlers=EXCEPTION_HANDLERS,
 )
 
+SECTIONS[SECTION_TITLE] = draw_take_home_section
+
 if __name__ == "__main__":
     page, story = show_menu()
+    story = story and translate_page_text(story, get_language())
     title = story.title if story else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
     in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading

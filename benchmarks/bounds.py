@@ -91,7 +91,10 @@ def link(rounds: int, seconds: float) -> None:
             server = Server(url)
             start = server.peak()
             runs.append(asyncio.run(follow(url, seconds)))
-            runs[-1] |= {"server before, MB": start / 2**20, "server at its largest, MB": server.peak() / 2**20}
+            runs[-1] |= {
+                "largest process before, MB": start / 2**20,
+                "the same at its largest, MB": server.peak() / 2**20,
+            }
     print("**A link for hours of training**\n\n| what | median | least | most |\n|---|---|---|---|")
     for what in runs[0]:
         values = [run[what] for run in runs]

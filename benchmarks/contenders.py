@@ -1,4 +1,4 @@
-"""Those who train the networks of Table 1: the engine, separate modules as one would write them, and `torch.func`.
+"""Those who train the networks of Table 1: the engine, JAX, `torch.func`, `torch.compile`, and separate modules.
 
 Every one of them trains the same seven networks of every scheme (the original and its six twins) from the same numbers
 on the same mini-batches, and has to reach the same losses.
@@ -7,6 +7,7 @@ on the same mini-batches, and has to reach the same losses.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 import paths  # noqa: F401  (normviz)
@@ -18,6 +19,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.train import compiled
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, TrainingProblem, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS
@@ -162,6 +164,15 @@ def engine(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] 
     return losses.cpu().double().numpy()
 
 
+def stack(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """Train as the engine does without kernels, or before they are loaded: by torch alone."""
+    loaded, compiled._loaded = compiled._loaded, []
+    try:
+        return engine(schemes, setting)
+    finally:
+        compiled._loaded = loaded
+
+
 def loops(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """One nn.Module after the other, each with its own torch.optim.SGD."""
     problem = make_problem(setting, TWINS)
@@ -187,19 +198,29 @@ def loops(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     return torch.stack(losses, -1).unflatten(-1, (-1, len(TWINS))).cpu().numpy()
 
 
-def func(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """`vmap` of `grad` of the same module over the stacked networks, a stack per scheme."""
+@lru_cache(maxsize=64)
+def make_derivative(
+    scheme: Scheme, setting: Setting, is_compiled: bool
+) -> Callable[..., tuple[dict[str, Tensor], Tensor]]:
+    """Return the function from stacked parameters, inputs and labels to gradients and losses of all networks."""
+    net = build(scheme, setting, make_problem(setting, TWINS), 0)
+
+    def loss(parameters: dict[str, Tensor], x: Tensor, labels: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(functional_call(net, parameters, (x,)), labels)
+
+    derive = vmap(grad_and_value(loss), in_dims=(0, 0, None))
+    return torch.compile(derive) if is_compiled else derive
+
+
+def func(schemes: Sequence[Scheme], setting: Setting, is_compiled: bool = False) -> np.ndarray:
+    """`vmap` of `grad` of the same module over the stacked networks, a stack per scheme; compiled, if asked."""
     problem = make_problem(setting, TWINS)
     batches, losses = Batches(problem, setting), []
     for scheme in schemes:
         nets = [build(scheme, setting, problem, network) for network in range(len(TWINS))]
         parameters = {name: p.detach() for name, p in stack_module_state(nets)[0].items()}
         rates = {name: rate_of(name, p, problem.rates[0], setting) for name, p in parameters.items()}
-
-        def loss(parameters: dict[str, Tensor], x: Tensor, labels: Tensor, net: nn.Module = nets[0]) -> Tensor:
-            return nn.functional.cross_entropy(functional_call(net, parameters, (x,)), labels)
-
-        derive, of_scheme = vmap(grad_and_value(loss), in_dims=(0, 0, None)), []
+        derive, of_scheme = make_derivative(scheme, setting, is_compiled), []
         for step in range(setting.steps):
             gradients, value = derive(parameters, *batches(step))
             for name, parameter in parameters.items():
@@ -209,12 +230,40 @@ def func(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     return torch.stack(losses, 1).cpu().numpy()
 
 
-CONTENDERS: dict[str, Trainer] = {"engine": engine, "modules": loops, "torch.func": func}
+def use_jax(schemes: Sequence[Scheme], setting: Setting, own_convolution: bool = False) -> np.ndarray:
+    """JAX, on patches as the engine's torch stack, or with its own convolution."""
+    from with_jax import train_with_jax
+
+    return train_with_jax(schemes, setting, TWINS, setting.dtype, own_convolution)
 
 
-def set_up(case: Case, device: str, steps: int) -> tuple[list[Scheme], Setting]:
+CONTENDERS: dict[str, Trainer] = {
+    "engine": engine,
+    "torch alone": stack,
+    "JAX": use_jax,
+    "JAX, its convolution": partial(use_jax, own_convolution=True),
+    "torch.func": func,
+    "torch.compile": partial(func, is_compiled=True),
+    "modules": loops,
+}
+"""All contenders in float64; in float32 the engine is torch alone, and JAX is compared."""
+
+SLOW_TO_COMPILE = "torch.compile"
+"""The contender that compiles for half a minute a scheme; it is left out where there are more than three."""
+
+
+def find_contenders(case: Case, dtype: str = "float64") -> list[str]:
+    """Return the contenders that train a case."""
+    if dtype == "float32":
+        return [name for name in ("engine", "JAX") if name in CONTENDERS]
+    left_out = {"JAX, its convolution"} if case.layer == "dense" else set()
+    left_out |= {SLOW_TO_COMPILE} if len(case.schemes) > len(PAPER) else set()
+    return [name for name in CONTENDERS if name not in left_out]
+
+
+def set_up(case: Case, device: str, steps: int, dtype: str = "float64") -> tuple[list[Scheme], Setting]:
     """Return the schemes and the setting of a case."""
-    sizes = {"steps": steps, "batch": case.batch, "width": case.width}
+    sizes = {"steps": steps, "batch": case.batch, "width": case.width, "dtype": dtype}
     return [get_scheme(key) for key in case.schemes], Setting(case.layer, eps=EPS, rate=RATE, device=device, **sizes)
 
 
@@ -234,8 +283,10 @@ def find_stable_schemes(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
     return np.abs(disturbed / originals - 1).max(axis=(0, 2)) <= STABLE
 
 
-def require_equal_losses(losses: Mapping[str, np.ndarray], reference: str, stable: np.ndarray, steps: int) -> None:
-    """Exit unless all contenders reach the losses of the reference to `AGREE` in the stable schemes.
+def require_equal_losses(
+    losses: Mapping[str, np.ndarray], reference: str, stable: np.ndarray, steps: int, agree: float = AGREE
+) -> None:
+    """Exit unless all contenders reach the losses of the reference to `agree` in the stable schemes.
 
     Args:
         losses: by contender, (steps, schemes, networks).
@@ -245,7 +296,7 @@ def require_equal_losses(losses: Mapping[str, np.ndarray], reference: str, stabl
     for name, found in losses.items():
         compared = min(steps, len(found), len(losses[reference]))
         gap = np.abs(found[:compared, stable] / losses[reference][:compared, stable] - 1).max(initial=0.0)
-        if not gap <= AGREE:
+        if not gap <= agree:
             raise SystemExit(f"The losses of {name} are {gap:.1e} from those of {reference}: not the same work.")
 
 

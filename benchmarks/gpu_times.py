@@ -65,7 +65,7 @@ class Sizes:
 WHOLE = Sizes(
     [Case(*layer, width=w) for w, layer in ((32, ("dense", PAPER)), (8, ("conv", PAPER)), (32, ("conv", PAPER)),
      (32, ("dense", EVERY)), (8, ("conv", EVERY)), (32, ("conv", EVERY)))],
-    (100, 1000), few=20, rounds=3, longest=8.0,
+    (100, 1000), few=20, rounds=2, longest=8.0,
 )  # fmt: skip
 TRIAL = Sizes(
     [Case("dense", EVERY, 16, 16), Case("conv", EVERY, 6, 8)],

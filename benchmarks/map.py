@@ -16,39 +16,32 @@ import torch
 
 from normviz.core.transformations import LAYERS
 from normviz.jobs.spec import run_to_end
-from normviz.topics.design.training import MAX_JOB_SCHEMES, TwinTraining, compute_stack_size, plan_trainings
+from normviz.topics.design.training import TwinTraining, compute_stack_size, plan_trainings
 from normviz.topics.design.training_results import list_twin_answers
-from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import DEVICES
 
 HEAD = [
-    "layer", "schemes", "networks", "networks in a stack", "s", "networks a second", "of it forward passes, s",
-    "answers as predicted", "not as predicted", "without an answer",
+    "layer", "schemes", "networks", "networks in a stack", "s", "networks a second", "answers as predicted",
+    "not as predicted", "without an answer",
 ]  # fmt: skip
 
 
 def measure_layer(layer: str, jobs: Sequence[TwinTraining]) -> list[str]:
     """Run the jobs of a layer, and return a row of the table."""
-    schemes = sum(len(job.rows) for job in jobs)
-    networks, stack = (
-        schemes * len(NETWORKS),
-        len(NETWORKS) * min(compute_stack_size(jobs[0].setting), MAX_JOB_SCHEMES, schemes),
-    )
+    rows = [len(job.rows) for job in jobs]
+    networks, stack = sum(rows) * len(NETWORKS), min(compute_stack_size(jobs[0].setting), max(rows)) * len(NETWORKS)
     run_to_end(
         replace(jobs[0], rows=jobs[0].rows[:1], absorbed=jobs[0].absorbed[:1])
     )  # imports torch, reads the digits
     begin = perf_counter()
     answers = list_twin_answers({job: run_to_end(job) for job in jobs})
     spent = perf_counter() - begin
-    begin = perf_counter()
-    measure_forward_gaps([row.scheme for row in jobs[0].rows], jobs[0].setting)
-    forward = (perf_counter() - begin) * schemes / len(jobs[0].rows)
     wrong = sum(not each.agrees for each in answers)
     missing = sum(each.agrees and bool(each.why) for each in answers)
     return [
-        layer, f"{schemes:,}", f"{networks:,}", str(stack), f"{spent:.1f}", f"{networks / spent:,.0f}",
-        f"{forward:.1f}", f"{len(answers) - wrong - missing:,}", str(wrong), str(missing),
+        layer, f"{sum(rows):,}", f"{networks:,}", f"{stack:,}", f"{spent:.1f}", f"{networks / spent:,.0f}",
+        f"{len(answers) - wrong - missing:,}", str(wrong), str(missing),
     ]  # fmt: skip
 
 

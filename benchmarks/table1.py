@@ -1,27 +1,43 @@
-"""How long the networks of Table 1 take to train: as one stack, as separate modules, and by `torch.func`.
+"""How long the networks of Table 1 take to train: by the engine, JAX, `torch.func`, `torch.compile` and modules.
 
-`.venv/bin/python benchmarks/table1.py`, ten minutes on a quiet machine. Every contender trains the same seven networks
-of every scheme (the original and its six twins) from the same numbers on the same mini-batches, and has to reach the
-same losses.
+`.venv/bin/python benchmarks/table1.py`, twenty minutes on a quiet machine. Every contender trains the same seven
+networks of every scheme (the original and its six twins) from the same numbers on the same mini-batches, and has to
+reach the same losses.
 """
 
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib.metadata import version
+from itertools import dropwhile
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import paths  # noqa: F401  (normviz and the helpers of the tests)
 import torch
-from contenders import ALL, CONTENDERS, TWINS, Case, find_stable_schemes, name_excluded, require_equal_losses, set_up
+from contenders import (
+    AGREE,
+    ALL,
+    CONTENDERS,
+    PAPER,
+    TWINS,
+    Case,
+    find_contenders,
+    find_stable_schemes,
+    name_excluded,
+    require_equal_losses,
+    set_up,
+)
 from torch.overrides import TorchFunctionMode
 
+from normviz.train import compiled, cost
 from normviz.train.problem import make_problem
 from normviz.train.twins import PreparedProblem
 
@@ -31,25 +47,34 @@ CASES = {
     "batch": tuple(Case(batch=batch) for batch in (16, 32, 128)),
     "number of networks": (*(Case(schemes=ALL[:n]) for n in (1, 3, 6, len(ALL))), Case("conv", ALL, width=8)),
 }
-SMALLEST = {"the smallest": (Case(schemes=ALL, width=6, batch=8), Case("conv", ALL, width=6, batch=8))}
+FEW = (*PAPER, "spectral")
+SMALLEST = {"the smallest": (Case(schemes=FEW, width=6, batch=8), Case("conv", FEW, width=6, batch=8))}
 
 
-def compare(case: Case, threads: int, steps: int, rounds: int) -> tuple[dict[str, list[float]], str]:
-    """Time every contender in every round, in alternating order, after one round that does not count.
+AGREE_IN_FLOAT32 = 1e-3
+"""Largest relative difference between the losses of two contenders in float32; measured: 1e-6."""
 
-    Returns the milliseconds by contender, and the schemes whose losses are not compared. Exits where losses differ.
+
+def compare(
+    case: Case, threads: int, steps: int, rounds: int, dtype: str = "float64"
+) -> tuple[dict[str, list[float]], str]:
+    """Time every contender in every round, in alternating order; the first round compiles and warms up.
+
+    Returns the milliseconds by contender and round, and the schemes whose losses are not compared. On one thread these
+    are of processor time, which other processes change less. Exits where losses differ.
     """
-    torch.set_num_threads(threads)
-    problem, times = set_up(case, "cpu", steps), defaultdict(list)
-    stable = find_stable_schemes(*problem)
+    clock = process_time if threads == 1 else perf_counter
+    problem, times = set_up(case, "cpu", steps, dtype), defaultdict(list)
+    stable = find_stable_schemes(*set_up(case, "cpu", steps))
+    names = find_contenders(case, dtype)
     for number in range(rounds + 1):
         losses = {}
-        for name in list(CONTENDERS)[:: -1 if number % 2 else 1]:
-            begin = perf_counter()
+        for name in names[:: -1 if number % 2 else 1]:
+            begin = clock()
             losses[name] = CONTENDERS[name](*problem)
-            times[name].append((perf_counter() - begin) * 1000)
-        require_equal_losses(losses, "engine", stable, steps)
-    return {name: values[1:] for name, values in times.items()}, name_excluded(case, stable)
+            times[name].append((clock() - begin) * 1000)
+        require_equal_losses(losses, "engine", stable, steps, AGREE if dtype == "float64" else AGREE_IN_FLOAT32)
+    return {name: times[name] for name in names}, name_excluded(case, stable)
 
 
 ENGINE = os.path.join("normviz", "train")
@@ -136,25 +161,60 @@ def words(case: Case, threads: int) -> list[str]:
 
 HEAD = ["layer", "schemes × networks", "width", "batch", "threads"]
 EXCLUDED = "losses not compared"
+COMPILERS = ("JAX", "torch.compile")
 
 
-def comparison(cases: Sequence[Case], threads: Sequence[int], steps: int, rounds: int) -> Iterable:
-    """Yield a row per case and number of threads."""
+def comparison(cases: Sequence[Case], threads: int, steps: int, rounds: int, dtype: str = "float64") -> Iterable:
+    """Yield a row per case: the engine's time and share of the peak, and the others' as ratios in the same round."""
+    others = [name for name in CONTENDERS if name in {n for case in cases for n in find_contenders(case, dtype)}][1:]
+    first = [name for name in COMPILERS if name in others]
     yield [
-        *HEAD,
-        *(f"{name}, ms" for name in CONTENDERS),
-        *(f"{name} / engine" for name in list(CONTENDERS)[1:]),
-        EXCLUDED,
-    ]
+        *HEAD, "engine, ms", "of the peak", *(f"{name} / engine" for name in others),
+        *(f"first call of {name}, s" for name in first), EXCLUDED,
+    ]  # fmt: skip
+    peak = measure_product(getattr(torch, dtype))
     for case in cases:
-        for count in threads:
-            times, excluded = compare(case, count, steps, rounds)
-            ratios = ([a / b for a, b in zip(times[n], times["engine"], strict=True)] for n in list(CONTENDERS)[1:])
-            yield [*words(case, count), *(f"{median(t):.0f}" for t in times.values()), *map(spread, ratios), excluded]
+        times, excluded = compare(case, threads, steps, rounds, dtype)
+        warm = {name: values[1:] for name, values in times.items()}
+        ratios = (
+            spread(a / b for a, b in zip(warm[name], warm["engine"], strict=True)) if name in warm else "–"
+            for name in others
+        )
+        share = count_operations(case, steps) / (median(warm["engine"]) / 1000) / peak
+        calls = (f"{times[name][0] / 1000:.1f}" if name in times else "–" for name in first)
+        yield [*words(case, threads), f"{median(warm['engine']):.1f}", f"{share:.0%}", *ratios, *calls, excluded]
+
+
+def count_operations(case: Case, steps: int) -> float:
+    """Return the number of additions and multiplications in matrix products of all networks."""
+    schemes, setting = set_up(case, "cpu", steps)
+    sizes = cost.compute_tensor_sizes(setting)
+    network = 2 * (2 * setting.width * sizes.patches[0] + 3 * 10 * sizes.sums[0])  # no gradient of the first inputs
+    return steps * len(schemes) * len(TWINS) * network
+
+
+def measure_product(dtype: torch.dtype) -> float:
+    """Return the operations a second of a product of two large matrices: the peak that a share refers to."""
+    x = torch.ones(1024, 1024, dtype=dtype)
+    return 2 * 1024**3 / min(measure_seconds(lambda: x @ x) for _ in range(10))
+
+
+def measure_copy() -> float:
+    """Return the bytes a second, read and written, of a copy of 64 MiB."""
+    x = torch.ones(2**23, dtype=torch.float64)
+    y = torch.empty_like(x)
+    return 2 * 2**26 / min(measure_seconds(lambda: y.copy_(x)) for _ in range(10))
+
+
+def measure_seconds(work: Callable[[], object]) -> float:
+    """Return the seconds of processor time that a call takes, on one thread."""
+    begin = process_time()
+    work()
+    return (process_time() - begin) / torch.get_num_threads()
 
 
 def parts(cases: Sequence[Case], steps: int, rounds: int) -> Iterable:
-    """Yield the shares of the engine's time inside of torch, on one thread, and the price of the calls themselves.
+    """Yield the shares of the time of torch alone, on one thread, and the price of the calls themselves.
 
     The price of the calls, Python's and torch's, is the time of the same steps with next to nothing to compute.
     """
@@ -173,21 +233,52 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--smallest", action="store_true", help="two steps of small networks: does it run to its end?")
     parser.add_argument(
-        "--threads", type=int, nargs="+", default=[1, 2], help="of the paper's schemes; the rest has one"
+        "--threads", type=int, nargs="+", default=[1, 2], help="with more than one, only the paper's schemes"
     )
+    parser.add_argument("--paper", action="store_true", help="only the paper's schemes, in float64")
+    parser.add_argument("--without", nargs="+", default=[], choices=list(CONTENDERS)[1:], help="contenders left out")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore", message="(?s).*batching rule")  # of torch.func, about weight_norm
-    groups, steps, rounds, threads = CASES, 100, options.rounds, options.threads
+    for name in options.without:
+        del CONTENDERS[name]
     if options.smallest:
-        groups, steps, rounds, threads = SMALLEST, 2, 1, [1]
-    print(f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the start;")
+        options.threads = [1]
+    if len(options.threads) > 1:  # XLA counts its cores once in a process
+        for count in options.threads:
+            subprocess.run([sys.executable, *without_threads(sys.argv), "--threads", str(count)], check=True)
+        return
+    (threads,) = options.threads
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    torch.set_num_threads(threads)
+    warnings.filterwarnings("ignore", message="(?s).*batching rule")  # of torch.func, about weight_norm
+    groups, steps, rounds = CASES, 100, options.rounds
+    if options.smallest:
+        groups, steps, rounds = SMALLEST, 2, 1
+    loading = measure_seconds(compiled.load_kernels)
+    products = [measure_product(each) / 1e9 for each in (torch.float64, torch.float32)]
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "jax", "numba"))
     print(
-        f"Python {platform.python_version()}, torch {torch.__version__}; {steps} steps, float64, SGD, {rounds} rounds."
+        f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the start; threads: {threads};"
     )
+    print(f"Python {platform.python_version()}, {versions}; {steps} steps, SGD, {rounds} rounds, {threads} threads.")
+    print(f"Kernels {'loaded' if compiled.get_kernels() else 'missing'} after {loading:.1f} s.")
+    print(f"Peaks: products {products[0]:.0f} (float64) and {products[1]:.0f} (float32) GFLOP/s,")
+    print(f"copy {measure_copy() / 1e9:.1f} GB/s.")
     for number, (title, cases) in enumerate(groups.items()):
-        show(title, comparison(cases, threads if number == 0 else (1,), steps, rounds))
-        if number == 0:
-            show("where the engine's time goes", parts(cases, steps, rounds))
+        if number == 0 or (threads == 1 and not options.paper):
+            show(title, comparison(cases, threads, steps, rounds))
+        if number == 0 and threads == 1 and not options.paper:
+            show(f"{title}, float32", comparison(cases, threads, steps, rounds, "float32"))
+            show("where the time of torch alone goes", parts(cases, steps, rounds))
+
+
+def without_threads(arguments: Sequence[str]) -> list[str]:
+    """Return command-line arguments without the option --threads and its numbers."""
+    if "--threads" not in arguments:
+        return list(arguments)
+    at = arguments.index("--threads")
+    rest = arguments[at + 1 :]
+    return [*arguments[:at], *dropwhile(str.isdigit, rest)]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from normviz.classroom.lessons.panels import is_question_open
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
@@ -36,18 +37,16 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)
-    if not view["only"]:
-        controls.draw_controls(view, scheme, first, rest)
-if view["only"]:
-    st.stop()
+    controls.draw_controls(view, scheme, first, rest)
 with over:
     controls.draw_picture_controls(view, scheme)
 if x is None:
     st.stop()
-with right:
-    panels.show_scheme_heading(scheme, x, result, layer.threshold)
-    panels.describe_non_finite(scheme, x, result)
-    panels.show_element_panel(view, bound, x, result, layer, theme)
+if scheme.key != "none" or not is_question_open():  # a lesson asks about a bare tensor
+    with right:
+        panels.show_scheme_heading(scheme, x, result, layer.threshold)
+        panels.describe_non_finite(scheme, x, result)
+        panels.show_element_panel(view, bound, x, result, layer, theme)
 
 tab_panels = {
     "statistics": lambda: panels.show_lab_statistics(scheme, x, result, view, theme),

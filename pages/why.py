@@ -12,7 +12,7 @@ from normviz.ui.tabs import draw_panel_picker
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     show_heading(view["show"])
 draw_panel_picker(state.PREFIX + "show", state.SHOWN, state.ADVANCED)
-with st.container(key="why-panel"):
+with st.container(key=f"why-panel-{view['show']}"):
     draw_main_controls(view)
     show_view(PANELS[view["show"]], view)
     draw_other_controls(view)

@@ -4,7 +4,7 @@ import torch
 from emulation import emulate_graphs
 
 from normviz.jobs import fallback, gpu
-from normviz.train import cost, devices, learning, step_functions, twins
+from normviz.train import compiled, cost, devices, learning, step_functions, twins
 
 FAULT = "CUDA error: an illegal memory access was encountered\nCompile with TORCH_USE_CUDA_DSA."
 
@@ -25,6 +25,7 @@ class FakeGpu:
             lambda *block: (step_functions.make_graph_step if self.on_gpu else step_functions.make_eager_step)(*block),
         )
         patch.setattr(torch.cuda, "is_available", lambda: True)
+        patch.setattr(compiled, "get_kernels", lambda: None)  # what trains in torch opens a device
         patch.setattr(gpu, "get_gpu_memory", lambda: 2**33)
         patch.setattr(devices, "open_device", self.open)
         patch.setattr(devices, "measure_budget", self.budget)

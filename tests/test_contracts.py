@@ -25,6 +25,7 @@ BREACHES = {
         "import plotly.graph_objects",
     ),
     "Only the cluster imports Dask": ("jobs/job_queue.py", "def later():\n    import distributed"),
+    "Only the compiled kernels import Numba": ("train/twins.py", "def later():\n    import numba"),
     "Only the code generator imports Jinja2": ("topics/lab/controls.py", "import jinja2"),
     "Only the store of classes imports SQLAlchemy": ("classroom/rooms/routes.py", "import sqlalchemy"),
     "Only pages import Streamlit": ("topics/table1/table.py", "import streamlit"),

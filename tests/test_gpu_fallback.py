@@ -24,6 +24,7 @@ from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.experiments import batch_size, experiment_runs
+from normviz.topics.table1 import training_panels
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.setting import Setting
@@ -230,7 +231,10 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
     gpu.fail_at(*FAILURES[failure])
     seed = str(7000 + [*FAILURES].index(failure))
     link = {"schemes": "rms", "steps": "5", "batch": "8", "width": "8", "seed": seed}
-    at = settled(open_lab("pages/invariance.py", reveal="1", **link), "cancel")  # a covered table has no button
+    with create_thread_pool(1) as pool:
+        queue = JobQueue(pool)
+        monkeypatch.setattr(training_panels, "get_table_queue", lambda: queue)
+        at = settled(open_lab("pages/invariance.py", reveal="1", **link), "cancel")  # a covered table has no button
     assert not at.error
     said = [text for text in texts(at.caption) if text.startswith("Trained on the CPU: the GPU failed (")]
     assert len(said) == 1

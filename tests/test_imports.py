@@ -1,5 +1,6 @@
 """What a module brings along when it is imported, looked at in fresh interpreters; who may import whom is linted."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +24,14 @@ TOPICS = sorted(f"topics/{path.parent.name}" for path in Path(ROOT, "normviz", "
 
 def imported(names, libraries, path=ROOT):
     """Which of the libraries are there once a fresh interpreter has imported the modules."""
-    code = f"import sys; sys.path.insert(0, {str(path)!r})\n"
-    code += "".join(f"import {name}\n" for name in names) + f"print(*set({libraries}) & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    return imported_by("".join(f"import {name}\n" for name in names), libraries, path)
+
+
+def imported_by(script, libraries, path=ROOT):
+    """Which of the libraries are there once a fresh interpreter has run the script, which prints nothing."""
+    code = f"import sys; sys.path.insert(0, {str(path)!r})\n{script}\nprint(*set({libraries}) & set(sys.modules))"
+    cores = os.environ | {"OMP_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=cores)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -46,6 +52,41 @@ def imported(names, libraries, path=ROOT):
 )
 def test_no_import_brings_along_what_only_others_need(names, forbidden):
     assert imported(names, forbidden) == []
+
+
+COMMAND = """
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from normviz.cli.main import main
+with redirect_stdout(StringIO()), suppress(SystemExit):
+    main({words})
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "forbidden"),
+    [
+        ("--version", ("numpy", *HEAVY)),
+        ("--help", ("numpy", *HEAVY)),
+        ("unknown", ("numpy", *HEAVY)),
+        ("design --need dataset-rescaling", ("scipy", *HEAVY)),
+        ("table1 --steps 2", {"scipy", *HEAVY} - {"torch"}),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(command, forbidden):
+    assert imported_by(COMMAND.format(words=command.split()), forbidden) == []
+
+
+def test_table1_trains_on_one_core():
+    script = COMMAND.format(words=["table1", "--steps", "2", "--schemes", "batch"])
+    assert imported_by(script + "\nimport torch; print(torch.get_num_threads())", ()) == ["1"]
+
+
+def test_a_server_starts_without_torch():
+    script = "from normviz.ui.server import import_shared_modules as start\nstart()"
+    assert imported_by(script, ("torch", "keras", "sklearn", "normviz.topics.table1.panels")) == [
+        "normviz.topics.table1.panels"
+    ]
 
 
 def test_the_modules_are_found():

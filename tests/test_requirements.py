@@ -54,7 +54,7 @@ def undeclared(names: set[str], *extras: str) -> set[str]:
     ("paths", "extras"),
     [
         (["normviz/core", "normviz/cli/main.py", "normviz/cli/normalize.py", "normviz/__init__.py"], []),
-        (["normviz/train"], ["train"]),
+        (["normviz/train"], ["train", "fast"]),
         (["normviz/jobs"], ["train", "cluster"]),
         (["normviz", "pages", "app.py"], ["app", "cluster"]),
         (["normviz", "pages", "app.py", "tests", "benchmarks", "docs/record.py"], ["dev"]),

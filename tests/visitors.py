@@ -194,6 +194,10 @@ class Session:
         pressed.id, pressed.trigger_value = self.buttons[key], True
         await self._send(asked)
 
+    async def rerun(self) -> None:
+        """Have the page run again."""
+        await self._send(BackMsg())
+
     async def until(self, *words: str, patience: float = 60.0) -> float:
         """Seconds until an element comes that has one of these words in it; "" for the end of the run."""
         start = time.monotonic()

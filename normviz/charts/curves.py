@@ -20,6 +20,9 @@ BOTTOM_MARGIN = 112
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
+HIGHLIGHT_RATIO = 1.25
+"""Factor from a highlighted x to the edges of its band."""
+
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
@@ -49,7 +52,8 @@ class CurvePanel:
 
     `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
     Plotly; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
-    axes reach from −square to square in equal units.
+    axes reach from −square to square in equal units; `highlights`, `highlight_name`: the x on a grey band, and the
+    meaning of the band in the legend.
     """
 
     title: str
@@ -62,6 +66,8 @@ class CurvePanel:
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
     square: float = 0.0
+    highlights: Sequence[float] = ()
+    highlight_name: str = ""
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
@@ -83,6 +89,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         for curve in panel.curves:
             _draw_curve(figure, curve, colours, curve.name not in named, place, shifts.get(curve.name, 1.0))
             named[curve.name] = None
+        _draw_highlights(figure, panel, colours, place)
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **place)
         figure.update_xaxes(
@@ -128,6 +135,16 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
     shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
+
+
+def _draw_highlights(figure: Figure, panel: CurvePanel, colours: Theme, place: dict) -> None:
+    """Draw a grey band behind each highlighted x of a logarithmic axis, with one entry in the legend."""
+    grey = to_rgba(colours.muted, 0.25)
+    for x in panel.highlights:
+        figure.add_vband(x / HIGHLIGHT_RATIO, x * HIGHLIGHT_RATIO, grey, **place)
+    if panel.highlights:
+        entry = {"color": grey, "symbol": "square", "size": 14}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=entry, name=panel.highlight_name, **place)
 
 
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:

@@ -19,6 +19,9 @@ LINE_COLOURS = (BLUE, VERMILION, PURPLE, GREEN, ORANGE, SKY)
 
 NOT_FINITE_COLOUR = PURPLE
 
+TEXT_COLOURS = {VERMILION: "#B34700"}
+"""Darker shades for text on white, where the hue has a contrast below 4.5."""
+
 
 @dataclass(frozen=True)
 class Theme:

@@ -1,4 +1,4 @@
-"""`normviz lessons`: list the lessons, check files of lessons, print a template, or make a handout."""
+"""`normviz lessons`: list or check lessons, print a template, make a handout, or write files that need no server."""
 
 import argparse
 import json
@@ -14,6 +14,7 @@ from normviz.classroom.lessons.lesson_files import read_lesson
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.data.output import print_message, write_file
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--check", nargs="+", type=Path, metavar="FILE", help="check your own; a line for every mistake")
     group.add_argument("--template", action="store_true", help="print a lesson to begin your own with")
     group.add_argument("--handout", nargs=2, metavar=("KEY", "OUT.html"), help="write a page to print")
+    group.add_argument("--site", type=Path, metavar="FOLDER", help="write all lessons as files that need no server")
+    parser.add_argument("--lang", choices=LANGUAGES, default=DEFAULT_LANGUAGE, help="language of the lessons")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,18 +39,49 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.template:
         print(TEMPLATE_PATH.read_text(), end="")
         return 0
-    lessons = load_lessons(os.environ)
+    lessons = load_lessons(os.environ, arguments.lang)
     if arguments.handout:
         key, path = arguments.handout
         if key not in lessons:
             raise InvalidInput(f"no lesson is called {key!r}; there are {join_words(lessons, 'and')}.")
-        write_file(Path(path), build_handout(lessons[key]).encode())
+        write_file(Path(path), build_handout(lessons[key], arguments.lang).encode())
+    elif arguments.site:
+        write_site(lessons.values(), arguments.site, arguments.lang)
     elif arguments.json:
         print(json.dumps(list(map(build_lesson_record, lessons.values())), ensure_ascii=False, indent=2))
     else:
         for lesson in lessons.values():
             print(f"{lesson.key:24}{lesson.minutes:3} min {len(lesson.steps):3} steps  {lesson.title}")
     return 0
+
+
+def write_site(lessons: Iterable[Lesson], folder: Path, language: str) -> None:
+    """Write the lessons into a folder as files that need no server, with the words of a language around them.
+
+    A line on stderr names each link that has no picture.
+
+    Raises:
+        InvalidInput: the folder or a file cannot be written.
+    """
+    from normviz.classroom.site.site import PICTURE_FOLDER, build_site  # the other options do not wait for it
+    from normviz.classroom.site.step_pictures import draw_step_picture
+
+    def draw(link: str) -> list[Any]:
+        try:
+            if parts := draw_step_picture(link):
+                return parts
+            reason = "this page has none without a server."
+        except InvalidInput as error:
+            reason = str(error)
+        print_message(f"{link} has no picture: {reason}")
+        return []
+
+    try:
+        folder.joinpath(PICTURE_FOLDER).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be written: {error.strerror}.") from error
+    for path, content in build_site(lessons, draw, language):
+        write_file(folder / path, content)
 
 
 def check_files(paths: Iterable[Path]) -> int:

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "claims": ("measure what the sources claim: verdicts and evidence", TRAIN_EXTRA),
     "design": ("find schemes with some invariances, or why there are none", ()),
     "lessons": ("list the lessons; check your own, or make a handout", APP_EXTRA),
+    "export": ("the state of a page, by its link, as a notebook or a script that prints its numbers", APP_EXTRA),
     "serve": ("serve the app", APP_EXTRA),
 }
 """Each command with its help text, and the extra and libraries that it needs; its module has the same name."""

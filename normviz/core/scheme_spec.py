@@ -36,7 +36,7 @@ class SchemeSpec:
         return _make_scheme(self)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _make_scheme(row: SchemeSpec) -> Scheme:
     """Return the scheme that plain data describe. Cached: an experiment needs its schemes again and again."""
     named = SCHEMES[row.key]

@@ -182,13 +182,17 @@ class SchemeOnShape:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""
         named = ", ".join(f"{name} = {n}" for name, n in zip(self.scheme.axes, self.shape, strict=True))
         text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
-        name, parts = capitalize_first(self.scheme.name), self.describe_boxes(focus)
+        return f"{text}{capitalize_first(self.scheme.name)}: {self.describe_lit_elements(focus)}."
+
+    def describe_lit_elements(self, focus: Index) -> str:
+        """Describe which elements of the cube are lit for the chosen one: how many, and where."""
+        parts = self.describe_boxes(focus)
         if not parts:
-            return text + f"{name}: no elements share a statistic."
+            return "no elements share a statistic"
         *dashed, lit = parts
         of = f" of its {' and '.join(lit.names)}" if dashed else ""
-        text += f"{name}: lit is the field{of or ' of the chosen element'}, {lit.where}"
-        return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
+        text = f"lit is the field{of or ' of the chosen element'}, {lit.where}"
+        return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed)
 
     def _describe_box(self, part: FieldStatistics, index: Index) -> BoxDescription:
         where = describe_field_box(part.field, index, self.shape, self.scheme.axes)

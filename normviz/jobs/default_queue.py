@@ -6,6 +6,7 @@ from typing import Any
 from normviz.jobs.cluster import create_configured_cluster
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits
+from normviz.jobs.process_executor import SpareWorker
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.jobs.speed import SpeedEstimator
 
@@ -17,7 +18,11 @@ CLUSTER_JOBS_PER_REQUEST = 16
 
 
 def create_default_queue(
-    workers: int, jobs_per_request: int, is_done: Callable[[Any], bool], speed: SpeedEstimator | None = None
+    workers: int,
+    jobs_per_request: int,
+    is_done: Callable[[Any], bool],
+    speed: SpeedEstimator | None = None,
+    spare: SpareWorker | None = None,
 ) -> JobQueue:
     """Create the job queue for long jobs: on the configured cluster, or else in processes of this machine.
 
@@ -26,6 +31,7 @@ def create_default_queue(
         jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
         is_done: returns True if a job has its result already.
         speed: of this machine; a cluster measures its own.
+        spare: gives the processes; without it, new ones are started.
 
     Raises:
         InvalidInput: the environment names a cluster that cannot be used.
@@ -33,13 +39,11 @@ def create_default_queue(
     cluster = create_configured_cluster()
     if cluster is not None:
         return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
-    pool = SingleGpuExecutor(workers)
     return JobQueue(
-        pool,
+        SingleGpuExecutor(workers, spare),
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
         is_done=is_done,
-        warm=pool.start_workers,
         workers=workers,
         speed=speed,
     )

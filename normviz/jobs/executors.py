@@ -29,8 +29,8 @@ STOP_POLL_SECONDS = 0.05
 WORKERS_VARIABLE = "NORMVIZ_WORKERS"
 """The environment variable that holds the number of jobs at a time."""
 
-MAX_THREADS = 4
-"""The maximal number of jobs at a time in threads of the server, which share one interpreter with all pages."""
+MAX_SHORT_JOBS = 4
+"""The maximal number of short jobs of a page at a time: threads share the interpreter, a process takes 150 MB."""
 
 MAX_WORKERS = 256
 """The maximal number of jobs at a time."""
@@ -49,9 +49,9 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
     return int(given)
 
 
-def count_threads() -> int:
-    """Return how many jobs run at a time in threads of the server: `count_workers`, at most `MAX_THREADS`."""
-    return min(count_workers(), MAX_THREADS)
+def count_short_jobs() -> int:
+    """Return how many short jobs of a page run at a time: `count_workers`, at most `MAX_SHORT_JOBS`."""
+    return min(count_workers(), MAX_SHORT_JOBS)
 
 
 def _count_cores() -> int:

@@ -42,7 +42,6 @@ class JobQueue:
         jobs_per_request: the maximal number of jobs of one request that run or wait for a worker.
         limits: of one job.
         is_done: returns True if a job has its result already, so that it need not run.
-        warm: makes the executor start its workers, and returns at once.
         workers: the number of jobs that the executor runs at a time; the others wait here. None: it takes all.
         speed: of the machine, shared by all queues of a server.
     """
@@ -55,12 +54,11 @@ class JobQueue:
         jobs_per_request: int = 1,
         limits: JobLimits = NO_LIMITS,
         is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
-        warm: Callable[[], object] = return_false,
         workers: int | None = None,
         speed: SpeedEstimator | None = None,
     ) -> None:
         self.lease, self.clock, self.jobs_per_request, self.limits = lease, clock, jobs_per_request, limits
-        self.warm, self._is_done = warm, is_done
+        self._is_done = is_done
         self.workers, self.speed = workers, speed or SpeedEstimator()
         self._executor = executor
         self._runs: dict[str, JobRun] = {}

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from normviz.core.cache_folder import find_cache_folder
 from normviz.core.errors import InvalidInput
 from normviz.data.bounds import MAX_ARRAYS, MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
@@ -58,8 +59,8 @@ EVICT_SQL = """
 
 def find_results_path() -> Path:
     """Return the path of the result cache: from the environment, or a file in the user's cache folder."""
-    named, cache = os.environ.get(RESULTS_VARIABLE), os.environ.get("XDG_CACHE_HOME")
-    return Path(named) if named else (Path(cache) if cache else Path.home() / ".cache") / "normviz" / "results.sqlite"
+    named = os.environ.get(RESULTS_VARIABLE)
+    return Path(named) if named else find_cache_folder() / "results.sqlite"
 
 
 class DamagedFile(Exception):  # noqa: N818 - the name says what it is

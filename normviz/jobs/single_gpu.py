@@ -9,8 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from normviz.jobs.gpu import has_gpu, uses_gpu
-from normviz.jobs.process_executor import ProcessExecutor
+from normviz.jobs.gpu import uses_gpu
+from normviz.jobs.process_executor import NICENESS, ProcessExecutor, SpareWorker
 
 
 class SingleGpuExecutor(Executor):
@@ -18,19 +18,17 @@ class SingleGpuExecutor(Executor):
 
     Args:
         workers: the number of processes for jobs that use no GPU.
+        spare: gives the processes; without it, new ones are started.
+        niceness: of the processes, 0 to 19.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._others, self._gpu = ProcessExecutor(workers), ProcessExecutor(1)
+    def __init__(self, workers: int, spare: SpareWorker | None = None, niceness: int = NICENESS) -> None:
+        self._others, self._gpu = (ProcessExecutor(number, spare=spare, niceness=niceness) for number in (workers, 1))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Submit a job, the first argument, to a suitable process; return the future of the function's result."""
         pool = self._gpu if uses_gpu(arguments[0]) else self._others
         return pool.submit(function, *arguments, **named)
-
-    def start_workers(self) -> None:
-        """Start the processes that the next jobs are likely to need, without waiting for them."""
-        (self._gpu if has_gpu() else self._others).start_workers()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further jobs, and end the processes after their current jobs."""

@@ -1,8 +1,8 @@
 """A worker: a process that reads jobs from its standard input and writes messages to its standard output.
 
-Messages are pickled, and go only between this process and its parent. The input is an initializer, then jobs, and None
-to stop the current job; when the input ends, as the parent has ended, so does the worker. The output is pairs of a kind
-and a value.
+Messages are pickled, and go only between this process and its parent. The input is an initializer with preparations,
+then jobs, and None to stop the current job; when the input ends, as the parent has ended, so does the worker. The
+output is pairs of a kind and a value.
 """
 
 import os
@@ -19,9 +19,6 @@ from normviz.jobs.executors import initialize_cuda, release_memory
 BEGUN, REPORTED, DONE, RAISED, LOST = "begun", "reported", "done", "raised", "lost"
 """Kinds of messages: a job was taken, and again once the GPU is ready for it; its share and result so far; its result;
 its error; and, put there by the parent, the end of the worker."""
-
-NICENESS = 10
-"""The niceness of a worker, 0 to 19, so that the server of the pages gets the processor first."""
 
 OOM_SCORE = 500
 """The kernel's preference to end a worker when memory runs out, -1000 to 1000."""
@@ -55,9 +52,14 @@ def run_worker() -> None:
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
-    _lower_priority()
-    pickle.loads(tasks.get())()
+    _offer_to_end()
+    initialize, preparations = pickle.loads(tasks.get())
+    initialize()
     while True:
+        while preparations and tasks.empty():
+            prepare, *preparations = preparations
+            with suppress(Exception):  # a job that needs it meets the error again
+                prepare()
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_answer_task(task, control))
@@ -97,10 +99,8 @@ def _make_picklable(error: Exception) -> Exception:
     return error
 
 
-def _lower_priority() -> None:
-    """Lower the priority of this process below the server's, and let the kernel end it first without memory."""
-    with suppress(AttributeError, OSError):
-        os.nice(NICENESS)
+def _offer_to_end() -> None:
+    """Let the kernel end this process before the server when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))
 

@@ -121,5 +121,5 @@ def show(
     messages = {}
     for theme in THEMES:
         drawn = draw_lab_cube(bound, x, result, layer, look, theme, view=UNTURNED)
-        messages[theme] = build_plot_message(drawn.figure, "cube", drawn.alt, cube=drawn.parts)
+        messages[theme] = build_plot_message(drawn.figure, "cube", drawn.alt, cube=drawn.cube)
     return Picture(messages)

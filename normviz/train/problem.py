@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -69,12 +70,19 @@ BASE_POSITIONS = [
 """The index of the network that each of `MEASURED_NETWORKS` is compared with; for a control, its original."""
 
 
-def find_control_networks(
-    change: Transformation, disturbed: str, networks: Sequence[NetworkSpec] = MEASURED_NETWORKS
-) -> list[int]:
-    """Return the indices in `networks` of copies with this random disturbance: of the original, and of a twin."""
-    found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
-    return [place for place, network in found if network.transformation in (None, change)]
+@lru_cache(maxsize=256)  # every cell of Table 1 asks several times
+@lru_cache(maxsize=128)  # every cell of Table 1 asks several times
+def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
+    """Return the indices below `count` of copies with this random disturbance: of the original, and of this twin.
+
+    `key`: of the twin's transformation.
+    """
+    found = [
+        (place, network.transformation)
+        for place, network in enumerate(MEASURED_NETWORKS[:count])
+        if network.disturbed == disturbed
+    ]
+    return [place for place, change in found if change is None or change.key == key]
 
 
 class TrainingFailure(NamedTuple):
@@ -207,10 +215,16 @@ def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in
     return factor * ripple, shift * ripple
 
 
+@lru_cache(maxsize=64)
 def sample_data_shift(setting: Setting) -> np.ndarray:
-    """Sample the shift τ of the data: a number for every pixel, or for every input channel of a convolution."""
+    """Sample the shift τ of the data: a number for every pixel, or for every input channel of a convolution.
+
+    Cached and read-only, since every row of Table 1 asks for it.
+    """
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
-    return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
+    tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
+    tau.flags.writeable = False
+    return tau
 
 
 def _build_inputs(images: np.ndarray, setting: Setting) -> np.ndarray:

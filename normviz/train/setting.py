@@ -79,7 +79,7 @@ class Setting:
     @property
     def in_float64(self) -> "Setting":
         """This setting in float64, to tell effects of a shorter type's rounding from others."""
-        return replace(self, dtype="float64")
+        return self if self.dtype == "float64" else replace(self, dtype="float64")
 
     @property
     def kernel(self) -> int:

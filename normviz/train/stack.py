@@ -18,6 +18,7 @@ from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.gradient import TrainingForm, make_training_form
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
+from normviz.train.stacked_form import StackedForm
 
 Value = TypeVar("Value")
 ResumableWork = Generator[None, None, Value]
@@ -55,18 +56,36 @@ class StackNormalizer:
 
     Both passes overwrite their tensor. Input and output are rounded to `dtype`; statistics are summed in the tensor's
     own type, as PyTorch's kernels sum statistics of half precision in float32.
+
+    Args:
+        schemes: one for each position of the first axis; None normalizes nothing.
+        shape: the shape (N, H, W, C).
+        dtype: what input and output are rounded to.
+        eps: ε.
+        like: a tensor of the type and device.
+        stacked: ascending positions of schemes that one `StackedForm` computes.
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme | None], shape: Shape, dtype: torch.dtype, eps: float, like: torch.Tensor
+        self,
+        schemes: Sequence[Scheme | None],
+        shape: Shape,
+        dtype: torch.dtype,
+        eps: float,
+        like: torch.Tensor,
+        stacked: Sequence[int] = (),
     ) -> None:
         def canonical(position: int) -> str:
             scheme = schemes[position]
             return "" if scheme is None else str(scheme.compute_canonical_key(shape))
 
         self.dtype = dtype
-        order = sorted(range(len(schemes)), key=canonical)
-        self.parts = []
+        self.parts: list[tuple[slice | torch.Tensor, TrainingForm | None]] = []
+        if stacked:
+            together = [scheme for scheme in map(schemes.__getitem__, stacked) if scheme is not None]
+            form = StackedForm(together, shape, eps, like)
+            self.parts.append((_make_scheme_index(stacked, like.device), form))
+        order = sorted({*range(len(schemes))} - {*stacked}, key=canonical)
         for _, equal in groupby(order, canonical):
             same = list(equal)
             self.parts.append((_make_scheme_index(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
@@ -92,7 +111,16 @@ class StackNormalizer:
         return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
-def _make_scheme_index(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape, networks: int) -> list[int]:
+    """Return the positions of the schemes that one `StackedForm` computes, if they are more than the networks of each.
+
+    Otherwise it takes more calls than the schemes one by one.
+    """
+    found = [place for place, each in enumerate(schemes) if each is not None and StackedForm.can_compute(each, shape)]
+    return found if len(found) > networks else []
+
+
+def _make_scheme_index(positions: Sequence[int], device: torch.device) -> slice | torch.Tensor:
     """Make the index that selects schemes at these positions: a slice if they are adjacent, else a tensor.
 
     A slice copies nothing. The tensor is moved to the device once here, not at every step.
@@ -131,7 +159,17 @@ class NetworkStack:
         self.layers = range(setting.depth)
         act, wts = [scheme.activation_part for scheme in schemes], [scheme.weight_part for scheme in schemes]
         types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
-        self.acts = [StackNormalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
+        self.acts = [
+            StackNormalizer(
+                act,
+                shape,
+                dtype,
+                setting.eps,
+                like,
+                find_stackable_positions(act, shape, lead[1]) if like.is_cuda else (),
+            )
+            for shape, dtype in zip(setting.shapes, types, strict=True)
+        ]
         self.wts = [StackNormalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
         self.parameters: list[torch.Tensor] = []
         self.rates: list[torch.Tensor] = []
@@ -213,6 +251,11 @@ class NetworkStack:
             for layer, gradient in zip(reversed(self.layers), some, strict=True):
                 watch(f"the gradient with respect to the {kind} of layer {layer + 1}", gradient)
         return loss, gradients
+
+    def compute_first_outputs(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Compute x̂ of the first layer, (schemes, networks, N, H, W, C), or its a = Wx where only W is normalized."""
+        w = self.wts[0].forward(self.parameters[0].clone()).flatten(2, 4)
+        return self.acts[0].forward(_multiply_each_scheme(inputs, w).unflatten(2, self.setting.shapes[0][:3]))
 
     @staticmethod
     def waits_for_device(scheme: Scheme) -> bool:

@@ -9,22 +9,57 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.train import cost, devices
-from normviz.train.problem import NETWORKS, TrainingFailure, TrainingProblem, make_problem
+from normviz.train import compiled, cost, devices
+from normviz.train.problem import (
+    BASE_POSITIONS,
+    MEASURED_NETWORKS,
+    NETWORKS,
+    TrainingFailure,
+    TrainingProblem,
+    make_problem,
+)
 from normviz.train.setting import Setting
 from normviz.train.stack import NetworkStack, StackData
 from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
 
 
-@torch.inference_mode()
 def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these indices of `NETWORKS`, for all schemes, as one stack; yield step by step.
+    """Train the networks at these indices of `NETWORKS`, for all schemes; yield step by step.
 
     Yields the losses so far, (steps so far, schemes, networks), on the device, after every step and at points within
     one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
     """
+    setting.check(schemes)
+    is_on_cpu = devices.resolve_device(setting.device, setting.storage) == "cpu"
+    kernels = compiled.get_kernels() if is_on_cpu else None
+    by_kernels = [kernels is not None and compiled.can_train(scheme, setting) for scheme in schemes]
+    if kernels is None or not any(by_kernels):
+        yield from _train_as_stack(schemes, setting, networks)
+        return
+    mine, others = ([row for row in range(len(schemes)) if by_kernels[row] is chosen] for chosen in (True, False))
+    losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, dtype=torch.float64)
+    of_kernels = torch.empty(setting.steps, len(mine), len(networks), dtype=torch.float64) if others else losses
+    problem = make_problem(setting, networks)
+    train = compiled.CompiledTraining(kernels, [schemes[row] for row in mine], setting, problem, of_kernels)
+    stack = _train_as_stack([schemes[row] for row in others], setting, networks) if others else None
+    for step in range(setting.steps):
+        for _ in train(step):
+            yield losses[:step]
+        if others:
+            losses[step, mine] = of_kernels[step]
+        for of_stack in stack or ():
+            if len(of_stack) > step:
+                losses[step, others] = of_stack[step]
+                break
+            yield losses[:step]
+        yield losses[: step + 1]
+
+
+@torch.inference_mode()
+def _train_as_stack(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> Iterator[torch.Tensor]:
+    """Train as `train_stepwise` does, in torch, as one stack."""
     setting.check(schemes)
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
@@ -82,6 +117,24 @@ def _split_into_blocks(
     for row in range(0, len(schemes), rows):
         for column in range(0, networks, columns):
             yield slice(row, row + rows), slice(column, column + columns)
+
+
+@torch.inference_mode()
+def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """Measure max|x̂' - x̂| / max|x̂| in the first layer, on the setting's device, (schemes, `MEASURED_NETWORKS`).
+
+    x̂' is of a network, x̂ of its base. Infinite where a number is not finite. Needs the memory of one training step.
+    """
+    device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
+    problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))
+    data, stack = PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
+    outputs = stack.compute_first_outputs(data(0)[0])
+    sizes = outputs.abs().amax((2, 3, 4, 5))
+    gaps = torch.empty_like(sizes)
+    for network, base in enumerate(BASE_POSITIONS):
+        gaps[:, network] = (outputs[:, network] - outputs[:, base]).abs().amax((1, 2, 3, 4))
+    gaps /= torch.where(sizes > 0, sizes, 1.0)[:, BASE_POSITIONS]
+    return torch.nan_to_num(gaps, nan=torch.inf).cpu().numpy()
 
 
 @torch.inference_mode()

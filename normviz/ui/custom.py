@@ -9,7 +9,8 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import CUSTOM_SCHEME, WEIGHT_SCHEMES, Scheme, make_custom_scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
-from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
+from normviz.ui.link import Param, View, create_params, make_choice_fitter
+from normviz.ui.locks import bind_widget
 from normviz.ui.scheme_picker import format_scheme_choice
 from normviz.ui.tensor import SIZE_NAMES
 
@@ -89,19 +90,18 @@ def draw_custom_controls(
     """
     if not is_custom_chosen(keys):
         return
-    if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
+    if st.toggle("Subtract a mean", **bind_widget(f"{prefix}centre")):
         _draw_rule_menus(get_lengths(view), prefix, "a")
-    if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):
+    if st.toggle("Divide by the root mean square", **bind_widget(f"{prefix}divide")):
         if not view["centre"]:
             _draw_rule_menus(get_lengths(view), prefix, "a")
-        elif st.toggle("… over a field of its own", key=f"{prefix}apart", **PERSIST_STATE):
+        elif st.toggle("… over a field of its own", **bind_widget(f"{prefix}apart")):
             _draw_rule_menus(get_lengths(view), prefix, "b")
     if has_weights:
         st.selectbox(
             "In front, of the weights",
             list(WEIGHT_SCHEME_LABELS),
-            key=f"{prefix}front",
-            **PERSIST_STATE,
+            **bind_widget(f"{prefix}front"),
             format_func=_write_weight_scheme_label,
         )
 
@@ -136,8 +136,7 @@ def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
         columns[number % 2].selectbox(
             _write_axis_label(side, size),
             options,
-            key=f"{prefix}{side}_{size}",
-            **PERSIST_STATE,
+            **bind_widget(f"{prefix}{side}_{size}"),
             format_func=format_rule,
         )
 

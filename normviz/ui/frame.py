@@ -11,10 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
+from normviz.describe.interface_words import LANGUAGES
 from normviz.describe.markdown import escape_markdown
-from normviz.ui.link import PRESENTING_PARAM, View, get_current_theme, trust_link
+from normviz.ui.link import LANGUAGE_PARAM, View, format_frame_values, get_current_theme, get_language, trust_link
 from normviz.ui.page_text import PageText, PanelText
-from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
+from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page, translate_page_text
 
 FORMER_PAGES = ("readings",)
 """The scripts of former pages, which only redirect."""
@@ -28,9 +29,7 @@ def get_script_path(page: str) -> str:
 def draw_page_link(address: str, label: str, icon: str = "") -> None:
     """Draw a link to a view of another page, such as "/compare?schemes=layer", followed by the page's title."""
     split = urlsplit(address)
-    link = dict(parse_qsl(split.query, keep_blank_values=True))
-    if st.session_state[PRESENTING_PARAM.key]:
-        link[PRESENTING_PARAM.name] = PRESENTING_PARAM.format_for_link(True)
+    link = dict(parse_qsl(split.query, keep_blank_values=True)) | format_frame_values()
     trust_link(link)
     page = split.path.strip("/") or PAGE_TEXTS[0].page
     title = next(story.title for story in PAGE_TEXTS if story.page == page)
@@ -67,9 +66,25 @@ _MARKED_SECTION = (
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:
-    """Switch to another page, named by its script, with the settings of a link."""
+    """Switch to another page, named by its script, with the settings of a link, and those of the frame."""
+    link = {**format_frame_values(), **link}
     trust_link(link)
     st.switch_page(get_script_path(page), query_params=link)
+
+
+def show_language_choice() -> None:
+    """Show a button for every other language of lessons and classes."""
+
+    def choose(language: str) -> None:
+        st.session_state[LANGUAGE_PARAM.key] = language
+
+    with st.container(horizontal=True, horizontal_alignment="right", gap="small", key="languages"):
+        for language, name in LANGUAGES.items():
+            if language != get_language():
+                st.button(
+                    name, key=f"language {language}", type="tertiary", icon=":material/translate:",
+                    on_click=choose, args=(language,),
+                )  # fmt: skip
 
 
 @dataclass
@@ -111,11 +126,13 @@ def frame_page(story: PageText) -> Iterator[None]:
             show_heading("")
         _FRAME.reset(token)
         with st.container(key="takeaway"):
-            st.markdown(f"**Takeaway.** {(frame.words or story).takeaway or story.takeaway}")
-            after = find_next_page(story)
+            st.markdown(f"**{story.takeaway_label}** {(frame.words or story).takeaway or story.takeaway}")
+            after = translate_page_text(find_next_page(story), get_language())
             with st.container(horizontal=True, gap="small"):
                 st.page_link(
-                    get_script_path(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:"
+                    get_script_path(after.page),
+                    label=f"**{story.next_label} {after.question}**",
+                    icon=":material/arrow_forward:",
                 )
                 for see in story.see:
                     st.page_link(get_script_path(see.page), label=see.words)

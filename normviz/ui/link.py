@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Any, Literal, TypedDict
+from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -18,23 +19,19 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
+from normviz.ui.locks import LOCKED_KEY, bind_widget
+from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
+from normviz.ui.restrictions import LOCK_LABELS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
 from normviz.ui.sessions import get_current_session
+from normviz.ui.share_dialog import request_share_dialog, show_requested_share_dialog
 from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
 from normviz.web.components.toolbar import show_toolbar
 
 View = dict[str, Any]
 ReplacedValues = dict[str, tuple[Any, Any]]
 """Replaced values by name: the given value and its replacement."""
-
-
-class PersistOptions(TypedDict):
-    """Arguments of a widget that keep its value even while the widget is not shown."""
-
-    persist_state: Literal["session"]
-
-
-PERSIST_STATE: PersistOptions = {"persist_state": "session"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,10 @@ class Param:
     def name(self) -> str:
         """Return the name in the link and among the page's values."""
         return self.key.rpartition(" ")[2]
+
+    def resolve_label(self, view: View) -> str:
+        """Return the label of its control, or its name for a value without one."""
+        return self.declared.resolve_label(self.given(view)) or capitalize_first(self.name.replace("_", " "))
 
     def find_nearest_or_default(self, value: Any, view: View) -> Any:
         """Return the valid value nearest to a value or its text, the default for None. Raises ValueError."""
@@ -77,30 +78,53 @@ def sync_page_values(
     Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
     between the values of a link.
     """
-    params = (*params, PRESENTING_PARAM)
+    every = (*params, *create_restriction_params(page, params), *FRAME_PARAMS)
 
-    def matters(view: View, name: str) -> bool:
-        return name == PRESENTING_PARAM.name or is_relevant(view, name)
+    def matters_in_link(view: View, name: str) -> bool:  # restrictions do not: a link without them leaves them
+        return name in FRAME_VALUES or (name not in RESTRICTION_NAMES and is_relevant(view, name))
 
-    view, notes = restore_values(page, params, matters, repair)
-    presenting = view.pop(PRESENTING_PARAM.name)
+    view, notes = restore_values(page, every, matters_in_link, repair)
+    around = {param.name: view.pop(param.name) for param in every[len(params) :]}
+    lock_labels = label_locks(params, view, is_relevant)
+    show_restrictions(page, view, around, lock_labels)
     yield view
-    relevant = partial(matters, view)
-    store_values(page, params, view | {PRESENTING_PARAM.name: presenting}, relevant)
-    show_toolbar(presenting, bool(view.get("only")), partial(reset_values, params), toggle_presentation)
-    show_notes(page, params, view, notes, relevant)
+
+    def matters(name: str) -> bool:
+        return name in around or is_relevant(view, name)
+
+    store_values(page, every, view | around, matters)
+    reset = partial(reset_values, params, st.session_state.get(RESET_LINK_KEY, {}))
+    show_toolbar(
+        around[PRESENTING_PARAM.name], request_share_dialog, reset, toggle_presentation, around[LANGUAGE_PARAM.name]
+    )
+    show_requested_share_dialog(page, view, around, lock_labels)
+    show_notes(page, every, view | around, notes, matters)
 
 
-def reset_values(params: Sequence[Param]) -> None:
-    """Set a page's values to their defaults, as on a first visit."""
-    view, _ = clean_values(params, {})
-    st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING_PARAM})
+def reset_values(params: Sequence[Param], link: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Set a page's values to those of a link, by default to their defaults, as on a first visit."""
+    view, _ = clean_values(params, link)
+    st.session_state.update({p.key: view[p.name] for p in params})
     st.session_state["page"] = None
 
 
 def toggle_presentation() -> None:
     """Switch the presentation view, with larger pictures, on or off."""
     st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
+
+
+def get_language() -> str:
+    """Return the language of lessons and classes, also before the page's values are restored."""
+    state = st.session_state
+    is_held = LANGUAGE_PARAM.key in state and not is_history_step()
+    given = state[LANGUAGE_PARAM.key] if is_held else st.query_params.get(LANGUAGE_PARAM.name)
+    return str(clean_values([LANGUAGE_PARAM], {LANGUAGE_PARAM.name: given})[0][LANGUAGE_PARAM.name])
+
+
+def format_frame_values() -> dict[str, str]:
+    """Return the values that a link to another page keeps, as text: presentation mode and language, if changed."""
+    values = {PRESENTING_PARAM: bool(st.session_state.get(PRESENTING_PARAM.key)), LANGUAGE_PARAM: get_language()}
+    return {p.name: p.format_for_link(value) for p, value in values.items() if value != p.declared.default}
 
 
 def get_current_theme() -> str:
@@ -148,6 +172,9 @@ def restore_values(
     moved = led or is_history_step() or (not last and any(p.name in link for p in params))
     if moved or not last:
         state[f"{page} unknown"] = find_unknown_names(link, {p.name for p in params})
+    locks_anew = moved and "lock" in link
+    if not locks_anew:
+        link |= state.get(f"{page} locked", {})
     view, notes = clean_values(params, link if moved else held)
     if moved:
         view, _ = clean_values(
@@ -155,11 +182,43 @@ def restore_values(
         )
         view, _ = clean_values(params, view | repair(view))
         notes = _find_replaced_values(params, link, view)
+    view = _keep_locked_values(page, params, view, locks_anew)
+    if moved and "cover" in link:
+        state[make_uncovered_key(page)] = False
     for p in params:
         # Set anew on another page: its widget of the same key would start from its own default.
         if left or p.key not in there or there[p.key] != view[p.name]:
             state[p.key] = view[p.name]
     return view, notes
+
+
+def _keep_locked_values(page: str, params: Sequence[Param], view: View, is_new: bool) -> View:
+    """Return the view with the locked values as they were when the link locked them; `is_new`: it does so now.
+
+    A preset, a click into a figure or a link within the app may have set others.
+    """
+    state, key = st.session_state, f"{page} locked"
+    held = {} if is_new else state.get(key, {})
+    locked = [name for name in expand_locks(view.get("lock", ())) if name in view]
+    state[key] = {name: held.get(name, view[name]) for name in locked}
+    state[LOCKED_KEY] = frozenset(param.key for param in params if param.name in locked)
+    return clean_values(params, view | state[key])[0] if locked else view
+
+
+def create_restriction_params(page: str, params: Sequence[Param]) -> tuple[Param, ...]:
+    """Create the restrictions of a page with these values; what is hidden, is so on every page."""
+    declared = declare_restrictions(page, [param.name for param in params])
+    return tuple(Param(name if name == "hide" else f"{page} {name}", each) for name, each in declared.items())
+
+
+def label_locks(params: Sequence[Param], view: View, is_relevant: Callable[[View, str], bool]) -> dict[str, str]:
+    """Return the labels of what a link can lock in this view, by its name in the link."""
+    by_name = {param.name: param for param in params}
+    return {
+        name: LOCK_LABELS.get(name) or by_name[name].resolve_label(view)
+        for name in list_lock_names(by_name)
+        if is_relevant(view, expand_locks([name])[0])
+    }
 
 
 def show_notes(
@@ -194,7 +253,7 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
     value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
-    label = param.declared.resolve_label(param.given(view)) or capitalize_first(param.name.replace("_", " "))
+    label = param.resolve_label(view)
     shown = escape_markdown(_format_raw_value(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _explain_invalid_value(given, value)}"
     return f"{label}: {wrong}; {_write_value(param, value)} is used."
@@ -258,7 +317,7 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
 
 def draw_value_slider(key: str, label: str, options: Sequence[float], value: float) -> None:
     """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
-    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=typeset)
+    st.select_slider(label, sorted({*options, value}), **bind_widget(key), format_func=typeset)
 
 
 def draw_segments(
@@ -270,7 +329,7 @@ def draw_segments(
     `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
     """
     st.segmented_control(
-        label, list(names) if options is None else options, key=key, **PERSIST_STATE, required=True,
+        label, list(names) if options is None else options, **bind_widget(key), required=True,
         format_func=names.__getitem__, label_visibility="visible" if is_labelled else "collapsed", **widget_options,
     )  # fmt: skip
 
@@ -312,11 +371,21 @@ def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) 
     return Choice("", options).find_nearest
 
 
+RESET_LINK_KEY = "reset link"
+"""Session key of the link whose values "Reset" sets, as a lesson's step gives it."""
+
 TRUSTED_LINKS_KEY = "leads"
 """Session key of the links registered by `trust_link`."""
 
 PRESENTING_PARAM = Param("present", Switch(False))
 """The value for presentation mode, shared by all pages."""
+
+LANGUAGE_PARAM = Param("lang", Choice(DEFAULT_LANGUAGE, LANGUAGES, label="Language"))
+"""The language of lessons and classes, shared by all pages."""
+
+FRAME_PARAMS = (PRESENTING_PARAM, LANGUAGE_PARAM)
+FRAME_VALUES = tuple(param.name for param in FRAME_PARAMS)
+"""The values of what stands around every page, and their names."""
 
 
 def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:

@@ -43,6 +43,7 @@ class PageText:
         why: one sentence of motivation; "" where the page shows its own heading.
         first: a first step to try; "" where `why` or the page itself says it.
         takeaway: the answer.
+        takeaway_label, next_label: what stands before it, and before the link to the next page.
         see: related pages besides the next one.
         panels: the texts of its panels by key; `normviz.ui.frame.show_heading` shows them.
     """
@@ -54,5 +55,7 @@ class PageText:
     why: str
     first: str = ""
     takeaway: str
+    takeaway_label: str = "Takeaway."
+    next_label: str = "Next:"
     see: tuple[RelatedPage, ...]
     panels: Mapping[str, PanelText] = field(default_factory=dict)

@@ -4,7 +4,32 @@ Their order is that of the menu and of the links from page to page.
 """
 
 from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
 from normviz.ui.page_text import PageText, PanelText, RelatedPage
+
+TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
+"""The pages whose texts are translated, with their related pages."""
+
+
+def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
+    """Build the texts of one of `TAUGHT_PAGES` in a language."""
+    words, labels = get_words(f"page-{page}", language), get_words("page", language)
+    return PageText(
+        page=page,
+        title=words["title"],
+        section="Teach",
+        question=words["question"],
+        why=words["why"],
+        takeaway=words["takeaway"],
+        takeaway_label=labels["takeaway"],
+        next_label=labels["next"],
+        see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TAUGHT_PAGES[page]),
+    )
+
+
+def translate_page_text(story: PageText, language: str) -> PageText:
+    """Return the texts of a page in a language; other pages than `TAUGHT_PAGES` have one language."""
+    return build_taught_text(story.page, language) if story.page in TAUGHT_PAGES else story
 
 
 def _write_source_link(reference: Reference) -> str:
@@ -312,9 +337,9 @@ PAGE_TEXTS = (
         title="Your model",
         section="Training",
         question="What do the normalizations in your model do?",
-        why="We change the input of every layer and watch its output. So the table says what a layer computes, "
-        "whatever its name.",
-        first="Select a row of the table, and its layer opens below. Then open **your own model**.",
+        why="We swap the other examples of a batch, then call eval(), and measure how much each normalization’s output "
+        "changes.",
+        first="Select a row of the table to see its layer. Then open **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
         "and whether training and inference agree.",
         see=(
@@ -329,7 +354,7 @@ PAGE_TEXTS = (
         question="Does weight normalization train faster?",
         why="Weight norm trains the length **g** and the direction **v**/‖v‖ of a weight vector separately: "
         "**w = g · v/‖v‖**.",
-        first="Press **Play**: which run lowers the loss sooner? Then raise the **length of v** to 4.",
+        first="Press **Play** to watch both runs. Then raise the **length of v** to 4: is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
@@ -379,37 +404,21 @@ PAGE_TEXTS = (
             RelatedPage("Does it train better?", "experiments"),
         ),
     ),
-    PageText(
-        page="lessons",
-        title="Lessons",
-        section="Teach",
-        question="Lessons of ten minutes",
-        why="A lesson leads through the pages. At each step you predict first, then the page shows the answer.",
-        takeaway="Predict before you look: a wrong guess shows what you did not expect.",
-        see=(
-            RelatedPage("One scheme, step by step", "compare"),
-            RelatedPage("Common claims, tested", "claims"),
-        ),
-    ),
-    PageText(
-        page="class",
-        title="Class",
-        section="Teach",
-        question="What does your class think?",
-        why="Students answer on their phones. You see the counts fill, and then reveal the answer.",
-        takeaway="A class learns most from a question that splits it: let students answer, discuss and answer again "
-        "before you reveal.",
-        see=(RelatedPage("The cases of Table 1", "invariance"),),
-    ),
+    build_taught_text("lessons"),
+    build_taught_text("class"),
 )
 """All pages."""
 
 
 def find_next_page(story: PageText) -> PageText:
     """Return the texts of the next page in the menu; after the last one the first."""
-    return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
+    return PAGE_TEXTS[(_find_place(story) + 1) % len(PAGE_TEXTS)]
 
 
 def find_previous_page(story: PageText) -> PageText:
     """Return the texts of the previous page in the menu; before the first one the last."""
-    return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]
+    return PAGE_TEXTS[_find_place(story) - 1]
+
+
+def _find_place(story: PageText) -> int:
+    return [each.page for each in PAGE_TEXTS].index(story.page)

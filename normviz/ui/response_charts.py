@@ -8,7 +8,7 @@ from normviz.charts.common_charts import draw_responses
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import SaturationCurve, SplitSaturationCurve
-from normviz.core.text import typeset
+from normviz.core.text import format_number, typeset
 from normviz.web.components.plot import show_figure
 
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
@@ -38,5 +38,8 @@ def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
 
 
 def _show_responses(curves: Mapping[str, np.ndarray], theme: str) -> None:
-    alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
+    ends = "; ".join(
+        f"{name} from {format_number(each[0])} to {format_number(each[-1])}" for name, each in curves.items()
+    )
+    alt = f"x̂ of the chosen element over the contrast of the tensor, {len(curves)} curves: {ends}."
     show_figure(draw_responses(CONTRASTS, curves, "factor c of all of x", theme), "response", alt, "22rem")

@@ -12,8 +12,10 @@ from normviz.core.errors import InvalidInput
 from normviz.describe.wording import format_duration
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.process_executor import SpareWorker
 from normviz.jobs.requests import JobRequest, ResultCallback
 from normviz.jobs.speed import SpeedEstimator, guess_slowdown
+from normviz.train.preparations import PREPARATIONS
 from normviz.ui.sessions import get_current_session
 
 WAIT_SECONDS = 0.25
@@ -26,10 +28,16 @@ MIN_SECONDS_SHOWN = 10.0
 """Seconds from which a page says how long the rest takes."""
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_speed_estimator() -> SpeedEstimator:
     """Return the estimator of this server's speed, shared by all of its job queues."""
     return SpeedEstimator(guess_slowdown)
+
+
+@st.cache_resource(show_spinner=False)
+def get_spare_worker() -> SpareWorker:
+    """Return the worker that is ready on this server for the next job of any page."""
+    return SpareWorker(PREPARATIONS)
 
 
 def start_without_click(jobs: Sequence[Any]) -> bool:

@@ -8,6 +8,7 @@ import streamlit as st
 from normviz.charts.curves import to_rgba
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES
 from normviz.describe.aims import summarize_scheme
+from normviz.ui.locks import is_locked
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""
@@ -44,12 +45,13 @@ def choose_scheme(key: str = "scheme") -> None:
     with st.container(key=key, gap="small"):
         st.pills(
             "Normalization", common, key=pills, required=chosen in common, format_func=_get_scheme_label,
+            disabled=is_locked(key),
             on_change=_store_clicked_scheme, args=(key, pills),
         )  # fmt: skip
         st.selectbox(
             "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
             placeholder=f"More… ({len(rest)})",
-            label_visibility="collapsed", on_change=_store_menu_scheme, args=(key, menu),
+            label_visibility="collapsed", disabled=is_locked(key), on_change=_store_menu_scheme, args=(key, menu),
         )  # fmt: skip
 
 
@@ -78,7 +80,8 @@ def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[st
     state[pills] = [each for each in state[key] if each in row]
     st.pills(
         "Schemes", row, selection_mode="multi", key=pills, format_func=lambda each: SCHEMES[each].label,
-        label_visibility="collapsed", on_change=_store_several_schemes, args=(key, pills, row, None),
+        label_visibility="collapsed", disabled=is_locked(key),
+        on_change=_store_several_schemes, args=(key, pills, row, None),
     )  # fmt: skip
     if len(row) < len(keys):
         with st.popover("More…", help="All schemes that can be compared here."):
@@ -117,13 +120,13 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
         state[pills] = [each for each in state[key] if each in common]
         st.pills(
             "Normalizations", common, selection_mode="multi", key=pills, format_func=_get_scheme_label,
-            on_change=_store_several_schemes, args=(key, pills, common, max_chosen),
+            disabled=is_locked(key), on_change=_store_several_schemes, args=(key, pills, common, max_chosen),
         )  # fmt: skip
         state[menu] = [each for each in state[key] if each in rest]
         st.multiselect(
             "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
             placeholder=f"More… ({len(rest)})",
-            label_visibility="collapsed", disabled=full and not state[menu], select_all=False,
+            label_visibility="collapsed", disabled=is_locked(key) or (full and not state[menu]), select_all=False,
             max_selections=len(state[menu]) or None if full else None,
             on_change=_store_several_schemes, args=(key, menu, rest, max_chosen),
         )  # fmt: skip

@@ -27,15 +27,22 @@ from normviz.ui.security import (
     is_metrics_open,
     read_frame_ancestors,
 )
-from normviz.web.modules import INLINE_FOLDER
+from normviz.web.modules import INLINE_FOLDER, read_styles
 from normviz.web.script_routes import JOIN_PATH, format_preload_links, prefix_base_path
 
 ICON_PATH = Path(__file__).with_name("icon.png")
 """The page's icon; an icon by name, ":material/…:", would make every browser request it from another server."""
 
+NOT_SHARED = ("normviz.train", "normviz.inspection", "normviz.testing", "normviz.cli")
+"""Packages that the server does not import at its start: torch takes a second and 120 MB."""
+
+
+INLINE_SCRIPTS = ("history", "opening", "embedding")
+"""Scripts of `INLINE_FOLDER` in every page, in this order."""
+
 
 class InjectionMiddleware:
-    """ASGI middleware that adds style.css, history.js, opening.js and module links to every page of Streamlit.
+    """ASGI middleware that adds its styles, its scripts and module links to every page of Streamlit.
 
     The scripts run before the page's own. A style that came with the first run would move the content.
 
@@ -43,8 +50,8 @@ class InjectionMiddleware:
     """
 
     OURS = (
-        f"<style>{(INLINE_FOLDER / 'style.css').read_text()}</style>"
-        f"<script>{(INLINE_FOLDER / 'history.js').read_text()}{(INLINE_FOLDER / 'opening.js').read_text()}</script>"
+        f"<style>{read_styles(('inline/style', 'inline/page_html'))}</style>"
+        f"<script>{''.join((INLINE_FOLDER / f'{name}.js').read_text() for name in INLINE_SCRIPTS)}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
@@ -96,7 +103,7 @@ def import_shared_modules() -> None:
     import pandas  # noqa: F401 - pages use it through other libraries
 
     for module in walk_packages(normviz.__path__, "normviz."):
-        if not module.name.startswith(("normviz.train", "normviz.cli")):  # torch comes with the first training
+        if not module.name.startswith(NOT_SHARED):
             import_module(module.name)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.settings import Choice, Declaration, DependentValue, NumberChoice, Real, get_declarations
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import View
+from normviz.ui.locks import bind_widget
 from normviz.web.components.drag import show_drag_slider
 
 WidgetOptions = dict[str, Any]
@@ -53,11 +54,10 @@ class Controls:
             if isinstance(each.default, DependentValue) and each.default.name == name
         ]
         return {
-            "key": self.prefix + name,
+            **bind_widget(self.prefix + name),
             "label": declared.resolve_label(self.view),
             "help": declared.help or None,
             "on_change": (lambda: self._reset(name, followers)) if followers else None,
-            **PERSIST_STATE,
         }
 
     def _reset(self, name: str, followers: Sequence[Declaration]) -> None:
@@ -131,7 +131,10 @@ def _draw_drag_slider(declared: Declaration, view: View, widget_options: WidgetO
         st.session_state[widget_options["key"]] = values[int(st.session_state[f"{declared.name} drag"]["index"])]
 
     texts = [declared.format_for_page(value) for value in values]
-    show_drag_slider(widget_options["label"], texts, values.index(view[declared.name]), declared.name, moved)
+    show_drag_slider(
+        widget_options["label"], texts, values.index(view[declared.name]), declared.name, moved,
+        disabled=widget_options["disabled"],
+    )  # fmt: skip
 
 
 WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], None]] = {

@@ -96,12 +96,17 @@ def take_offered_tensor() -> None:
         state.pop("own file", None)
 
 
+def has_own_tensor(view: View) -> bool:
+    """Return True if the page shows the user's own file, which is loaded."""
+    return view["data"] == OWN_DATA and st.session_state.get("own") is not None
+
+
 def make_tensor(view: View) -> np.ndarray:
     """Make the tensor that the page's values describe; uneven noise until the user's own file is loaded."""
-    if view["data"] != OWN_DATA:
-        return _make_cached_sample(view["data"], get_view_shape(view), view["seed"])
-    own = st.session_state.get("own")
-    return _make_cached_sample("uneven", get_view_shape(view), view["seed"]) if own is None else own
+    if has_own_tensor(view):
+        return st.session_state["own"]
+    key = "uneven" if view["data"] == OWN_DATA else view["data"]
+    return _make_cached_sample(key, get_view_shape(view), view["seed"])
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

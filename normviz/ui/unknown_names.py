@@ -8,6 +8,7 @@ from pathlib import Path
 
 import normviz
 from normviz.describe.markdown import escape_markdown
+from normviz.ui.restrictions import RESTRICTION_NAMES
 
 FOREIGN_PREFIXES = ("utm_", "mtm_", "pk_", "hsa_", "mc_", "_ga", "_gl", "_hs")
 FOREIGN_NAMES = frozenset(
@@ -15,7 +16,7 @@ FOREIGN_NAMES = frozenset(
 )
 """Names that Streamlit, mail programs and social networks add to links."""
 
-FRAME_NAMES = frozenset({"lesson"})
+FRAME_NAMES = frozenset({"lesson", *RESTRICTION_NAMES})
 """Names of values that no page reads, but what stands around it."""
 
 MOST, LONGEST = 3, 40

@@ -20,6 +20,9 @@
  * @property {number[]} [counts]
  */
 
+/** Language of a link that names none. */
+const DEFAULT_LANGUAGE = "en";
+
 /** A response that is none: the network or the server is down. */
 export const UNREACHED = 0;
 
@@ -27,11 +30,12 @@ export const UNREACHED = 0;
  * Send a request; the status is `UNREACHED` if there is no response.
  *
  * @param {string} url
- * @param {{body?: unknown, secret?: string, method?: string}} [options]
+ * @param {{body?: unknown, secret?: string, language?: string}} [options] language of the refusals
  * @returns {Promise<{status: number, data: any}>}
  */
-export async function sendRequest(url, { body, secret, method = body === undefined ? "GET" : "POST" } = {}) {
-  const headers = new Headers({ "Content-Type": "application/json" });
+export async function sendRequest(url, { body, secret, language = document.documentElement.lang } = {}) {
+  const headers = new Headers({ "Content-Type": "application/json", "Accept-Language": language });
+  const method = body === undefined ? "GET" : "POST";
   if (secret) headers.set("X-Class-Secret", secret);
   try {
     const options = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
@@ -46,12 +50,28 @@ export async function sendRequest(url, { body, secret, method = body === undefin
 export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /**
- * Fill the values into a text: "{count} of {total}".
+ * Fill values into the words of a name, "{count} of {total}", in the form for the value `count` if there is one.
  *
- * @param {string} text
+ * @param {Record<string, string>} words
+ * @param {string} name
  * @param {Record<string, string | number>} values
  */
-export const fillWords = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+export function fillWords(words, name, values) {
+  const text = words[`${name}-${values.count}`] ?? words[name] ?? "";
+  return text.replace(/\{(\w+)\}/g, (_, each) => String(values[each]));
+}
+
+/**
+ * Return a link of the app in a language, unless it names one itself.
+ *
+ * @param {string} link
+ * @param {string} language
+ */
+export function addLanguage(link, language) {
+  return language === DEFAULT_LANGUAGE || /[?&]lang=/.test(link)
+    ? link
+    : `${link}${link.includes("?") ? "&" : "?"}lang=${language}`;
+}
 
 /**
  * Return a code in two groups, as it is read out.

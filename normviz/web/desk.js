@@ -5,7 +5,7 @@
 /** @import { AskedQuestion, Pace } from "./class_requests.js" */
 /** @import { GridData } from "./grid.js" */
 
-import { fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
+import { addLanguage, fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
 import { readLatest } from "./data.js";
 import { buildMarkup } from "./desk_markup.js";
 import { find, findClosest, makeElement } from "./dom.js";
@@ -16,6 +16,7 @@ import { drawGrid } from "./grid.js";
  *
  * @typedef {object} DeskData
  * @property {string} base path of the app, with a slash at its end
+ * @property {string} language
  * @property {Record<string, string>} words
  * @property {Record<string, string>} pages titles of the app's pages by their address
  * @property {GridData} grid the cells of Table 1 to choose from
@@ -97,6 +98,7 @@ export class Desk {
     this.root = root;
     this.data = data;
     this.words = data.words;
+    root.lang = data.language;
     root.innerHTML = buildMarkup(data.words);
     root.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit has shortcuts of single letters
     root.addEventListener("click", (event) => {
@@ -139,9 +141,17 @@ export class Desk {
     }
   }
 
+  /**
+   * @param {string} rest of the address
+   * @param {unknown} [body]
+   */
+  request(rest, body) {
+    return sendRequest(this.url(rest), { body, secret: this.opened?.secret, language: this.data.language });
+  }
+
   async look() {
     const { opened } = this;
-    const { status, data } = await sendRequest(this.url("/results"), { secret: opened?.secret });
+    const { status, data } = await this.request("/results");
     if (opened !== this.opened) return;
     if (status === 404 || status === 403) return this.leave(this.say("over"));
     write(this.part("notice"), status === 200 ? "" : data.error || this.say("unreached"));
@@ -198,7 +208,7 @@ export class Desk {
   }
 
   async open() {
-    const { status, data } = await sendRequest(this.url(), { body: {} });
+    const { status, data } = await this.request("", {});
     if (status !== 200) return write(this.part("notice"), data.error || this.say("unreached"));
     this.opened = data;
     rememberClass(data);
@@ -210,9 +220,8 @@ export class Desk {
    * @param {object} body
    */
   async send(name, body) {
-    if (!this.opened) await this.open();
     if (!this.opened) return;
-    const { status, data } = await sendRequest(this.url(`/${name}`), { body, secret: this.opened?.secret });
+    const { status, data } = await this.request(`/${name}`, body);
     if (status === 200) await this.look();
     write(this.part("refusal"), status === 200 ? "" : status === UNREACHED ? this.say("unreached") : data.error);
   }
@@ -244,7 +253,7 @@ export class Desk {
   }
 
   async end() {
-    await sendRequest(this.url("/end"), { body: {}, secret: this.opened?.secret });
+    await this.request("/end", {});
     this.leave(this.say("ended"));
   }
 
@@ -259,23 +268,25 @@ export class Desk {
 
   show() {
     const { opened, results } = this;
-    this.part("before").hidden = Boolean(opened);
-    const ask = find(this.root, "[data-do=ask-cell]", HTMLElement);
-    ask.classList.toggle("main", Boolean(opened)); // until then "Open a class" is the main button
+    for (const name of ["before", "closed"]) this.part(name).hidden = Boolean(opened);
+    for (const name of ["ask-cell", "ask-step", "lead-step", "ask-own"])
+      find(this.root, `[data-do=${name}]`, HTMLButtonElement).disabled = !opened;
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;
     for (const name of ["stage", "none"])
       this.part(name).hidden = !opened || (name === "stage") !== Boolean(results?.question);
     if (!opened) return;
-    const address = `${location.origin}${this.data.base}join`;
+    const { base, language } = this.data;
+    const address = addLanguage(`${location.origin}${base}join`, language);
     if (this.part("code").dataset.code !== opened.code) {
       this.part("code").dataset.code = opened.code;
       write(this.part("code"), groupCode(opened.code));
       this.part("local").hidden = !/^(localhost|127\..*|\[::1\])$/.test(location.hostname);
       write(this.part("address"), address.replace(/^https?:\/\//, ""));
       const picture = find(this.root, '[data-part="qr"]', HTMLImageElement);
-      picture.src = `${this.data.base}join/${opened.code}/qr.svg?origin=${encodeURIComponent(location.origin)}`;
+      const code = `${base}join/${opened.code}/qr.svg?origin=${encodeURIComponent(location.origin)}`;
+      picture.src = addLanguage(code, language);
       const link = find(this.root, '[data-part="secret-link"]', HTMLInputElement);
-      link.value = `${location.origin}${this.data.base}class#${opened.code}.${opened.secret}`;
+      link.value = `${location.origin}${addLanguage(`${base}class`, language)}#${opened.code}.${opened.secret}`;
       const end = find(this.root, '[data-do="end"]', HTMLButtonElement);
       end.textContent = this.say("end");
       delete end.dataset.sure;
@@ -304,17 +315,17 @@ export class Desk {
     }
     this.part("stage").classList.toggle("revealed", revealed);
     const status = revealed ? "state-revealed" : closed ? "state-closed" : "state-open";
-    write(this.part("total"), fillWords(this.say(status), { total }));
+    write(this.part("total"), fillWords(this.words, status, { count: total }));
     find(this.root, '[data-do="close"]', HTMLButtonElement).hidden = closed;
     find(this.root, '[data-do="reveal"]', HTMLButtonElement).hidden = this.part("hide").hidden = revealed;
     write(this.part("why"), revealed ? (question?.why ?? "") : "");
     const link = find(this.root, '[data-part="answer-link"]', HTMLAnchorElement);
     link.hidden = !revealed || !question?.link;
-    link.href = this.data.base + (question?.link ?? "").slice(1);
-    write(this.part("pace"), fillWords(this.say(`pace-${pace.mode}`), { link: pace.link }));
+    link.href = this.data.base + addLanguage((question?.link ?? "").slice(1), this.data.language);
+    write(this.part("pace"), fillWords(this.words, `pace-${pace.mode}`, { link: pace.link }));
     if (this.shown.snapshots !== snapshots.length) {
       this.part("links").replaceChildren(...snapshots.map((each) => this.makeLink(each.link)));
-      write(this.part("links-said"), fillWords(this.say("links"), { count: snapshots.length }));
+      write(this.part("links-said"), fillWords(this.words, "links", { count: snapshots.length }));
     }
     this.shown = { number, snapshots: snapshots.length };
   }
@@ -322,7 +333,8 @@ export class Desk {
   /** @param {string} link */
   makeLink(link) {
     const [path = "/", query = ""] = link.split("?");
-    const href = `${this.data.base}${path.slice(1)}?${query ? `${query}&` : ""}present=1`;
+    const shown = `${this.data.base}${path.slice(1)}?${query ? `${query}&` : ""}present=1`;
+    const href = addLanguage(shown, this.data.language);
     const title = this.data.pages[path] ?? path;
     const anchor = makeElement("a", { href, target: "_blank", textContent: `${this.say("project")}: ${title}` });
     return makeElement("li", {}, anchor, makeElement("small", { textContent: query.replaceAll("&", " · ") }));

@@ -1,5 +1,7 @@
 // The markup of the lecturer's page: the code, the stage with the question and its counts, and forms to unfold.
 
+import { fillWords } from "./class_requests.js";
+
 /**
  * Return the markup of the desk; the words are plain text of this app.
  *
@@ -7,14 +9,14 @@
  */
 export function buildMarkup(words) {
   const answer = (/** @type {number} */ k) =>
-    `<div class="own-answer"><input type="text" maxlength="200" aria-label="${words["own-answer"]} ${k}"
-      placeholder="${words["own-answer"]} ${k}"><label><input type="radio" name="right"> ${words["own-right"]}</label></div>`;
+    `<div class="own-answer"><input type="text" maxlength="200" aria-label="${fillWords(words, "own-answer", { number: k })}"
+      placeholder="${fillWords(words, "own-answer", { number: k })}"><label><input type="radio" name="right"> ${words["own-right"]}</label></div>`;
   const button = (/** @type {string} */ name, /** @type {string} */ kind = "") =>
     `<button type="button" data-do="${name}" class="${kind}">${words[name]}</button>`;
   return `<p data-part="notice" role="status" hidden></p>
 <div class="desk">
   <section class="join" data-part="before">
-    <ol><li>${words["how-1"]}</li><li>${words["how-2"]}</li><li>${words["how-3"]}</li></ol>
+    <ol><li>${words["how-open"]}</li><li>${words["how-ask"]}</li><li>${words["how-reveal"]}</li></ol>
     ${button("open", "main")}
   </section>
   <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
@@ -38,7 +40,8 @@ export function buildMarkup(words) {
     <p data-part="refusal" role="alert" hidden></p>
     <details open data-part="ask"><summary>${words["ask-table"]}</summary>
       <p>${words["ask-table-how"]}</p>
-      <div class="row">${button("ask-cell")}<span data-part="picked"></span></div>
+      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span>
+        <span data-part="closed">${words["ask-closed"]}</span></div>
       <div class="nv-grid" data-part="grid"></div>
     </details>
     <details data-part="ask-lesson"><summary>${words["ask-lesson"]}</summary>

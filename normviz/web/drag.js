@@ -8,7 +8,7 @@ import { find } from "./dom.js";
 /**
  * What `drag` of normviz/web/components/drag.py sends. `run`, which no browser reads, makes every run an answer.
  *
- * @typedef {{label: string, texts: string[], index: number, run: number}} DragData
+ * @typedef {{label: string, texts: string[], index: number, run: number, disabled: boolean}} DragData
  */
 
 const PATIENCE = 3000; // ms after which a page that has not answered is sent the next value
@@ -66,6 +66,7 @@ export default function ({ data: sent, parentElement, setStateValue }) {
   };
 
   find(root, "span", HTMLElement).textContent = data.label;
+  input.disabled = data.disabled;
   input.max = String(data.texts.length - 1);
   input.oninput = () => {
     write(Number(input.value));

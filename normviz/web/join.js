@@ -3,7 +3,7 @@
 /** @import { ClassState, Pace } from "./class_requests.js" */
 /** @import { OwnAnswer } from "./join_view.js" */
 
-import { groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
+import { addLanguage, fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
 import { find, findClosest, makeElement } from "./dom.js";
 import { viewQuestion } from "./join_view.js";
 
@@ -13,6 +13,7 @@ const DAY = 24 * 3600 * 1000;
 
 /** @type {{base: string, words: Record<string, string>}} */
 const { base, words } = JSON.parse(find(document, "#page-data", HTMLScriptElement).textContent ?? "{}");
+const language = document.documentElement.lang;
 const part = (/** @type {string} */ id) => find(document, `#${id}`, HTMLElement);
 
 /** Text of a name; "" for an unknown one. */
@@ -189,7 +190,7 @@ function makeAnswers({ question }) {
 /** @param {Pace} pace */
 function showPace({ mode, link }) {
   const step = find(document, "#step", HTMLIFrameElement);
-  const href = link ? base + link.slice(1) : "";
+  const href = link ? base + addLanguage(link.slice(1), language) : "";
   part("pace").hidden = mode === "free" && !href && step.hidden;
   write(part("pace-said"), say(mode));
   find(document, "#open-step", HTMLAnchorElement).href = href;
@@ -209,8 +210,13 @@ const code = decodeURIComponent(location.pathname.split("/join/")[1] ?? "")
 find(document, "#enter", HTMLFormElement).addEventListener("submit", (event) => {
   event.preventDefault();
   const typed = find(document, "#typed", HTMLInputElement).value.replace(/[\s-]/g, "");
-  if (typed) location.assign(`${base}join/${encodeURIComponent(typed.toUpperCase())}`);
+  if (typed) location.assign(`${base}join/${encodeURIComponent(typed.toUpperCase())}${location.search}`);
 });
+const given = new URLSearchParams(location.search).get("lang") ?? language;
+write(
+  part("language-note"),
+  given === language ? "" : fillWords(words, "language-note", { given: given.slice(0, 40) }),
+);
 if (code) {
   part("code").textContent = groupCode(code.slice(0, 8));
   new Classroom(code).follow();

@@ -36,7 +36,7 @@ export function viewQuestion(state, own, words) {
   const answers = question.answers.map((_, k) => {
     const count = counts[k] ?? 0;
     const marks = revealed && right === k ? [words.right] : [];
-    if (revealed) marks.push(fillWords(words.count ?? "", { count, total }));
+    if (revealed) marks.push(fillWords(words, "count", { count, total }));
     return {
       pressed: choice === k,
       right: revealed && right === k,
@@ -55,7 +55,7 @@ export function viewQuestion(state, own, words) {
  */
 function sayOutcome({ question, closed, revealed, right = null }, { choice, counted }, words) {
   const pick = (/** @type {string} */ name, k = counted) =>
-    fillWords(words[name] ?? "", { answer: question?.answers[k] ?? "" });
+    fillWords(words, name, { answer: question?.answers[k] ?? "" });
   if (!closed) return pick(choice < 0 ? "choose" : choice === counted ? "counted" : "sending");
   if (!revealed) return pick(counted < 0 ? "closed-unanswered" : "closed");
   if (right === null) return pick(counted < 0 ? "histogram-unanswered" : "histogram");

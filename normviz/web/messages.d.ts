@@ -23,7 +23,7 @@ export interface PlotMessage {
   figure: Uint8Array;
   /** The address of plotly.js. */
   library: string;
-  /** The address of the web page that a cube is saved as; empty where it cannot be saved as one. */
+  /** The address of the web page that the figure is saved as; empty where it cannot be saved as one. */
   page: string;
   /** The heading of a cube in a web page of its own. */
   title: string;
@@ -50,7 +50,7 @@ export interface PlotMessage {
   view: View;
 }
 
-/** The state of a cube that is saved as a web page; nothing of it in a page from Python. */
+/** The state of a figure that is saved as a web page; focus and view are of a cube. Nothing of it in a page from Python. */
 export interface SavedState {
   theme?: string;
   focus?: number[];

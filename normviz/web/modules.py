@@ -68,7 +68,7 @@ def bundle_modules(name: str) -> str:
         text = MODULE_SOURCES[each].decode()
         for imported in _IMPORT.findall(text):
             add(f"{imported[1]}.js", (*importers, each))
-        exported = _EXPORT.findall(text) + ["main"] * ("\nexport default " in text)
+        exported = _EXPORT.findall(text) + ["default: main"] * ("\nexport default " in text)
         text = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {found[2]}_js;", text)
         text = re.sub(r"^export default ", "const main = ", text, flags=re.MULTILINE)
         text = re.sub(r"^export ", "", text, flags=re.MULTILINE)

@@ -58,7 +58,7 @@ export class Plot {
     this.readout = find(root, ".nv-readout", HTMLElement);
     root.addEventListener("transitionend", ({ target }) => {
       // the theme changed: the server has the figure's colours
-      if (target === root && this.cube) this.send("theme", getComputedStyle(root).color);
+      if (target === root) this.send("theme", getComputedStyle(root).color);
     });
     listenToEvent(root, "nv-element", ({ index }) => {
       this.element = index;
@@ -103,12 +103,13 @@ export class Plot {
     if (this.data === data) await this.draw(); // else a newer one has come while the library loaded
   }
 
-  /** Return the file of a web page with this cube, or null before it is drawn. */
+  /** Return the file of a web page with this figure, or null before it is drawn. */
   async createPageFile() {
     const { cube, packed, data, graph } = this;
-    if (!cube || !packed) return null;
+    if (!packed || (data.hover && !cube)) return null;
     const theme = getComputedStyle(graph).colorScheme;
-    return createPageFile(data.page, packed, { theme, focus: cube.selection.lock, view: cube.view.values });
+    const look = cube ? { focus: cube.selection.lock, view: cube.view.values } : {};
+    return createPageFile(data.page, packed, { theme, ...look });
   }
 
   /** Set the height of the container from the page, or from its width for several copies. */

@@ -5,7 +5,7 @@ Without Streamlit, so that a web page of its own is built from it, too.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from normviz.charts.chart import Figure
 
@@ -70,6 +70,15 @@ class CubeParts:
 NO_CUBE = CubeParts()
 
 
+class DrawnFigure(NamedTuple):
+    """A figure in one theme, ready to be shown: its alternative text, its height in CSS, and the parts of a cube."""
+
+    figure: Figure
+    alt: str
+    height: str | None = None
+    cube: CubeParts = NO_CUBE
+
+
 def build_plot_message(
     figure: Figure,
     key: str,
@@ -84,12 +93,12 @@ def build_plot_message(
     Args:
         figure, key, alt, height, cube: as for `show_figure`.
         library: address of plotly.js; empty for a page that already holds it.
-        page: address of the web page that a cube is saved as; empty if it cannot be saved as one.
+        page: address of the web page that a figure is saved as; empty if it cannot be saved as one.
     """
     return {
         "figure": figure.to_message(),
         "library": library,
-        "page": page if cube.hover else "",
+        "page": page,
         "name": key,
         "title": cube.title,
         "alt": alt,

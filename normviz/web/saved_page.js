@@ -1,4 +1,4 @@
-// Saves a cube as a web page of its own, which works without a server.
+// Saves a figure as a web page of its own, which works without a server.
 
 /** @import {SavedState} from "./messages.d.ts" */
 

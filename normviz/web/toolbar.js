@@ -1,4 +1,4 @@
-// Copies the link of the page, sets it back, and shows it to a class: in large type, without menu and controls, with
+// Shares the page, sets it back, and shows it to a class: in large type, without menu and controls, with
 // the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
 // a lesson the buttons to its steps.
 
@@ -7,12 +7,17 @@ import { find, makeElement } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{label: string, presenting: boolean, framed: boolean}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
+/** @typedef {{label: string, presenting: boolean, language: string}} ToolbarData what `show_toolbar` of normviz/web/components/toolbar.py sends */
 
 /** @typedef {keyof typeof ICONS} Act */
 
+/** The parts in the language of lessons and classes, which a screen reader has to know; the rest is in English. */
+const TRANSLATED =
+  ".st-key-lesson, .st-key-lessons, .stMain:has(.st-key-languages) :is(.st-key-story, .st-key-takeaway)";
+
 const ICONS = {
-  copy: '<path d="M6.5 9.5l3-3M7 4.5l1.6-1.6a2.9 2.9 0 0 1 4.1 4.1L11 8.6M9 11.5l-1.6 1.6a2.9 2.9 0 0 1-4.1-4.1L5 7.4"/>',
+  share:
+    '<path d="M6.5 9.5l3-3M7 4.5l1.6-1.6a2.9 2.9 0 0 1 4.1 4.1L11 8.6M9 11.5l-1.6 1.6a2.9 2.9 0 0 1-4.1-4.1L5 7.4"/>',
   reset: '<path d="M3 3v3.5h3.5M3.3 6.3A5.2 5.2 0 1 1 2.8 8.6"/>',
   present: '<path d="M1.5 2.5h13M2.5 2.5v7.5h11V2.5M8 10v1.5M5.5 14L8 11.5 10.5 14"/>',
   before: '<path d="M10 3L5 8l5 5"/>',
@@ -22,7 +27,7 @@ const ICONS = {
 };
 /** @type {[Act, string][]} */
 const ALWAYS = [
-  ["copy", "Copy link"],
+  ["share", "Share"],
   ["reset", "Reset"],
   ["present", "Present"],
 ];
@@ -59,28 +64,6 @@ function makeButton(act, text, onclick) {
 }
 
 /**
- * Copy a text; return true on success. Without https there is no clipboard to write to; the browser then copies
- * what is selected.
- *
- * @param {string} text
- */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const field = makeElement("textarea", { value: text, readOnly: true, className: "nv-unseen" });
-    const focused = document.activeElement;
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    if (focused instanceof HTMLElement) focused.focus();
-    return done;
-  }
-}
-
-/**
  * Return the factor by which a presentation enlarges its text in a window of this width.
  *
  * @param {number} width in pixels
@@ -112,8 +95,8 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   const enlarge = () => style.setProperty("--nv-scale", scaleText(innerWidth));
   enlarge();
   window.onresize = enlarge;
+  for (const part of document.querySelectorAll(TRANSLATED)) part.setAttribute("lang", data.language);
   classList.toggle("nv-presenting", data.presenting);
-  classList.toggle("nv-framed", data.framed);
   if (!data.presenting) classList.remove("nv-controls");
   const output = makeElement("output");
 
@@ -127,12 +110,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   };
   /** @type {Record<Act, () => void>} */
   const acts = {
-    copy: async () => {
-      if (await copy(location.href)) return say("Copied");
-      const field = makeElement("input", { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
-      output.replaceChildren("Copy it: ", field);
-      field.select();
-    },
+    share: () => setTriggerValue("share", Date.now()),
     reset: () => {
       setTriggerValue("reset", Date.now());
       say("Set back");

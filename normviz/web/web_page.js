@@ -1,4 +1,4 @@
-// The entry of a web page of its own that shows one cube: all that it needs is in the page, which has no server.
+// The entry of a web page of its own that shows one figure: all that it needs is in the page, which has no server.
 
 import { unpackMessage } from "./data.js";
 import { find, makeElement } from "./dom.js";
@@ -31,19 +31,21 @@ const state = JSON.parse(read("nv-state"));
 const message = unpackMessage(readBytes("nv-message"));
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Return the message in the theme of the browser, or in the only theme that it has. */
+/** Return the message in the theme of the browser, or in the only theme that it has. A chart fills the window. */
 function choose() {
   const themed = /** @type {Record<string, PlotMessage>} */ (message);
   const found = themed.light ? themed[dark.matches ? "dark" : "light"] : /** @type {PlotMessage} */ (message);
-  return { ...found, ...state, library: "", page: "" };
+  const size = found.hover ? {} : { height: "clamp(14rem, 85vh, 50rem)" };
+  return { ...found, ...size, ...state, library: "", page: "" };
 }
 
-/** Draw the cube, and again when the browser changes its theme. */
+/** Draw the figure, and again when the browser changes its theme. */
 async function start() {
   const first = choose();
   if (state.theme) document.documentElement.dataset.theme = state.theme;
-  document.title = first.title;
-  find(document, "h1", HTMLElement).textContent = first.title;
+  const title = first.title || first.alt.split(/[.:;] /)[0];
+  document.title = title;
+  find(document, "h1", HTMLElement).textContent = title;
   await runLibrary();
   const plot = new Plot(find(document, ".nv-plot", HTMLElement), first, () => {});
   await plot.update(first, () => {});

@@ -8,10 +8,11 @@ from typing import Any
 from playwright.sync_api import Page, Route
 
 from normviz.charts.packing import pack_message
-from normviz.web.components import element, grid, picked, picture, toolbar, twins
+from normviz.web.components import copying, element, grid, picked, picture, toolbar, twins
 from normviz.web.modules import MODULE_SOURCES
 
 MARKUP = {
+    "copying": copying.HTML,
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
     "grid": grid.HTML,
     "element": element.HTML,

@@ -14,6 +14,7 @@ def test_a_lecturer_asks_and_a_phone_answers(page, phone, server):
     visit(page, f"{server}/class")
     settle(page)
     desk = page.locator(".nv-desk")
+    expect(desk.get_by_role("button", name="Ask this case")).to_be_disabled()
     desk.get_by_role("button", name="Open a class").click()
     expect(desk.locator("[data-part=code]")).to_have_text(re.compile(r"\w{4} \w{4}"))
     code = desk.locator("[data-part=code]").inner_text()

@@ -8,6 +8,7 @@ from normviz.web.modules import MODULE_SOURCES
 
 LABEL = "what is shown"
 DATA = {
+    "copying": {"label": LABEL, "text": "a", "rows": 1},
     "drag": {"label": LABEL, "texts": ["1", "2"], "index": 0},
     "element": {
         "says": LABEL,

@@ -123,9 +123,9 @@ def test_run_progress_and_curve_are_in_sight_while_it_trains(page, server):
 def test_the_first_screen_has_a_result_and_few_controls(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    page.get_by_text("Result computed in advance.").wait_for()
+    page.get_by_text("The result below was computed in advance.").wait_for()
     assert page.evaluate(IN_SIGHT, ".st-key-lead .nv-graph")
-    for words in ("Data and network:", "The claim:"):
+    for words in ("Data and network:", "So the claim"):
         expect(page.get_by_text(words)).to_be_in_viewport(ratio=1)
     assert len(page.evaluate(CONTROLS)) <= 25
     for topic, experiments in TOPICS.items():

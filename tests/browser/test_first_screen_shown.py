@@ -10,7 +10,7 @@ from normviz.core.registry import SCHEMES
 from normviz.ui.scheme_picker import COMMON_SCHEMES
 
 SIZE = {"width": 1280, "height": 800}
-MOST = 25 + 1  # 25, and the menu section Teach, which came later
+MOST = 25
 LENGTHS = ("N batch", "H height", "W width", "C channels")
 
 

@@ -2,10 +2,11 @@
 
 import re
 
-from looks import CONTROLS
+from looks import CONTROLS, barriers, change_theme
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
+from normviz.charts.palette import THEMES
 from normviz.topics.geometry.state import SHOWN
 
 RIGHT = "() => [...document.querySelectorAll('.nv-graph')].map((graph) => graph.getBoundingClientRect().right)"
@@ -15,6 +16,13 @@ def open_page(page, url, link=""):
     visit(page, f"{url}/geometry{link}")
     page.wait_for_selector(".nv-plot[data-drawn]")
     settle(page)
+
+
+def test_both_themes_and_no_barriers(page, server):
+    open_page(page, server)
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
 
 
 def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):

@@ -4,10 +4,11 @@ import io
 
 import numpy as np
 import pytest
-from looks import CONTROLS, cut_off
+from looks import CONTROLS, barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
+from normviz.charts.palette import THEMES
 from normviz.topics.gradients.chain import STEPS
 from normviz.topics.gradients.panels.graph import STEP_HEADINGS
 from normviz.topics.gradients.state import SHOWN
@@ -17,6 +18,13 @@ def open_page(page, url, link=""):
     visit(page, f"{url}/gradients{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
+
+
+def test_both_themes_and_no_barriers(page, server):
+    open_page(page, server)
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
 
 
 def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):

@@ -39,7 +39,7 @@ def test_the_first_screen_holds_photo_handle_formula_and_eps_and_few_controls(pa
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), picture.locator(".frame"),
         picture.locator(".grip"), page.locator('[data-testid="stMain"] .katex').first, slider,
-        page.get_by_text("“Nearby”"), page.locator(".nv-original img"),
+        page.get_by_text("“Nearby”"), page.locator(".nv-darkened img").last,
         picture.locator(".grip").get_by_text("darkened"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)

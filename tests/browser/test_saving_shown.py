@@ -63,6 +63,26 @@ def test_a_chart_is_saved_as_svg_with_its_words(page, server):
     assert "contrast" in "".join(drawn.itertext())
 
 
+def test_a_chart_is_saved_as_a_web_page_that_fills_the_window(page, context, server, tmp_path):
+    visit(page, f"{server}/divisive")
+    page.wait_for_selector(".st-key-response .nv-plot[data-drawn]")
+    settle(page)
+    content, name = saved(page, "response", "Web page")
+    path = tmp_path / name
+    path.write_bytes(content)
+    alone = context.browser.new_context(offline=True)
+    copy = alone.new_page()
+    copy.goto(path.as_uri())
+    copy.wait_for_selector(".nv-plot[data-drawn]")
+    label = page.locator(".st-key-response .nv-graph").get_attribute("aria-label")
+    assert copy.locator(".nv-graph").get_attribute("aria-label") == label
+    assert label.startswith(copy.title())
+    sizes = copy.evaluate("[document.querySelector('.nv-graph').clientHeight, innerHeight]")
+    assert sizes[0] > 0.7 * sizes[1]
+    assert copy.locator(".scatterlayer path").count() > 3
+    alone.close()
+
+
 def test_a_picture_is_saved_as_it_is_wiped(page, server):
     visit(page, f"{server}/divisive")
     page.wait_for_selector(".st-key-contrast .nv-picture[data-drawn]")

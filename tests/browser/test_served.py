@@ -5,7 +5,7 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -123,8 +123,9 @@ def test_the_lab_below_a_path_has_its_cube_its_icon_and_a_next_page(course, belo
     course.locator(".st-key-takeaway").get_by_role("link", name="Next").click()
     course.wait_for_url(f"{below}/compare**")
     course.wait_for_selector(".nv-plot[data-drawn]")
-    course.get_by_role("button", name="Copy link", exact=True).click()
-    expect(course.locator(".nv-toolbar output")).to_have_text("Copied")
+    course.get_by_role("button", name="Share", exact=True).click()
+    expect(course.get_by_role("textbox", name="Link")).to_have_value(re.compile(f"^{below}/compare"))
+    course.get_by_role("button", name="Close", exact=True).click()
     settle(course)
     course.go_back()
     course.wait_for_url(f"{below}/?**")
@@ -156,6 +157,10 @@ def test_the_path_itself_leads_to_the_app(course, below):
     expect(course.locator(".st-key-cube")).to_be_visible()
 
 
+HEARING = "<script>window.heard = []; addEventListener('message', ({ data }) => heard.push(data))</script>"
+"""What a page needs to hear of its frame."""
+
+
 @pytest.fixture(scope="module")
 def course_site():
     """The address of a course site, which shows in a frame what its query names; another site than 127.0.0.1."""
@@ -166,7 +171,7 @@ def course_site():
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             source = unquote(urlsplit(self.path).query)
-            self.wfile.write(f"<iframe src='{source}' width=1000 height=700></iframe>".encode())
+            self.wfile.write(f"{HEARING}<iframe src='{source}' width=1000 height=700></iframe>".encode())
 
         def log_message(self, *_):
             pass
@@ -195,6 +200,26 @@ def embed(context, course_site):
 def test_a_course_site_that_is_named_shows_the_app_in_a_frame(embed, below):
     page, said = embed(f"{below}/?n=2&h=2&w=2&c=3")
     page.frame_locator("iframe").locator(".st-key-cube .nv-plot[data-drawn]").wait_for()
+    assert said == []
+
+
+def test_a_course_site_hears_of_the_state_of_its_frame_and_sets_it(embed, below):
+    page, said = embed(f"{below}/?scheme=layer&n=2&c=8&lock=shape&embed=true")
+    page.wait_for_function("heard.at(-1)?.type === 'normviz:ready'")
+    assert page.evaluate("heard.at(-1).page") == f"{BASE}/"
+    frame = page.frames[1]
+
+    def set_link(query, told):
+        page.evaluate("(query) => frames[0].postMessage({ type: 'normviz:set', query }, '*')", query)
+        page.wait_for_function("heard.at(-1).type === 'normviz:state'")
+        assert dict(parse_qsl(page.evaluate("heard.pop().query"), keep_blank_values=True)) == told
+
+    held = {"n": "2", "c": "8", "lock": "shape"}
+    set_link("scheme=group&groups=900&n=5", held | {"scheme": "group", "groups": "8"})  # nearest; the shape is locked
+    expect(frame.get_by_role("radio", name="Group", exact=True)).to_be_checked()
+    set_link("//evil.example/#javascript:alert(1)", {"//evil.example/#javascript:alert(1)": ""} | held)
+    expect(frame.get_by_text("no setting has this name")).to_be_visible()
+    assert frame.url.startswith(f"{below}/?embed=true")
     assert said == []
 
 

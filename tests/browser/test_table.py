@@ -115,7 +115,7 @@ def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(new_page):
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(24)
         table.settle()
         table.press("= Yes, the same")
-        assert table.alt().startswith("Loss of network and twin; largest gap of the losses")
+        assert table.alt().startswith("Loss of network and twin; at the end ")
 
 
 def test_guesses_fill_the_map_and_lead_on(table):

@@ -21,23 +21,6 @@ def at(page, story):
     settle(page)
 
 
-def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
-    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as without https
-    visit(page, f"{server}/compare?n=2")
-    at(page, PAGE_TEXTS[1])
-    page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
-    do(page, "Copy link")
-    expect(page.locator(".nv-toolbar output")).to_have_text("Copied")
-    assert page.evaluate("copied") == f"{server}/compare?n=2"
-    page.evaluate("document.execCommand = () => false")  # nor lets the browser copy
-    page.locator(".nv-toolbar [data-do=copy]").focus()
-    page.keyboard.press("Enter")
-    field = page.get_by_label("The link of this page")
-    expect(field).to_have_value(f"{server}/compare?n=2")
-    selected = field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
-    assert selected == f"{server}/compare?n=2"
-
-
 @pytest.mark.parametrize("link", ["?n=2&scheme=group&groups=3", "running?mode=inference&step=9"])
 def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
     visit(page, f"{server}/{link}")
@@ -91,7 +74,7 @@ def test_a_finger_presents_and_leaves_on_a_phone(server, phone):
     visit(page, f"{server}/")
     at(page, PAGE_TEXTS[0])
     assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
-    for name in ("Copy link", "Reset", "Present"):
+    for name in ("Share", "Reset", "Present"):
         box = page.get_by_role("button", name=name, exact=True).bounding_box()
         assert min(box["width"], box["height"]) >= 44
     page.get_by_role("button", name="Present", exact=True).tap()

@@ -91,33 +91,30 @@ def test_a_driver_tells_the_memory_of_its_first_device(monkeypatch):
 
 
 class Pool(Later):
-    """Notes how many workers it was made for, what it was handed, and whether it was warmed up."""
+    """Notes how many workers it was made for, where it gets them, and what it was handed."""
 
-    def __init__(self, workers):
+    def __init__(self, workers, spare, niceness):
         super().__init__()
-        self.workers, self.is_warm = workers, False
-
-    def start_workers(self):
-        self.is_warm = True
+        self.workers, self.spare, self.niceness = workers, spare, niceness
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_one_process_has_all_jobs_of_the_gpu(there, monkeypatch):
     pools = []
-    monkeypatch.setattr(single_gpu, "ProcessExecutor", lambda workers: pools.append(Pool(workers)) or pools[-1])
+    monkeypatch.setattr(
+        single_gpu, "ProcessExecutor", lambda *given, **named: pools.append(Pool(*given, **named)) or pools[-1]
+    )
     monkeypatch.setattr(gpu, "get_gpu_memory", lambda: 2**33 if there else 0)
     monkeypatch.setattr(gpu, "has_gpu", lambda: there)
-    monkeypatch.setattr(single_gpu, "has_gpu", lambda: there)
-    pool = SingleGpuExecutor(16)
+    pool = SingleGpuExecutor(16, spare := object(), niceness=3)
     jobs = [Trains(), Count(1), Trains("cuda"), Trains("cpu"), Trains()]
     for job in jobs:
         pool.submit(executors.perform_job, job, None)
-    pool.start_workers()
     others, single = pools
     assert (others.workers, single.workers) == (16, 1)
     assert single.jobs == ([jobs[0], jobs[2], jobs[4]] if there else [])
     assert others.jobs == [job for job in jobs if job not in single.jobs]
-    assert (single.is_warm, others.is_warm) == (there, not there)
+    assert {(each.spare, each.niceness) for each in pools} == {(spare, 3)}
 
 
 def test_a_context_that_has_failed_does_not_end_the_worker(monkeypatch):

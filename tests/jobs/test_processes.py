@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pretend import Kept
-from work import Count, Does, Endless, Fails, leaves, process
+from work import Count, Does, Endless, Fails, leaves, prepares, process, raises_awkwardly
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs import process_executor
@@ -18,8 +18,7 @@ from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits, LimitExceeded
-from normviz.jobs.process_executor import ProcessExecutor, WorkerLost
-from normviz.jobs.worker import NICENESS
+from normviz.jobs.process_executor import NICENESS, ProcessExecutor, SpareWorker, WorkerLost
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 HERE = Path(__file__).parent
@@ -69,10 +68,11 @@ def test_one_worker_does_one_job_after_the_other(queue):
     assert result(queue, "process") == result(queue, "process") != os.getpid()
 
 
-def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
-    with ProcessExecutor(1) as pool:
+@pytest.mark.parametrize("niceness", [0, NICENESS])
+def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page(niceness):
+    with ProcessExecutor(1, niceness=niceness) as pool:
         found = result(JobQueue(pool, lease=STARTED), "surroundings")
-    assert found == (1, min(os.nice(0) + NICENESS, 19), "normviz.jobs.worker")
+    assert found == (1, min(os.nice(0) + niceness, 19), "normviz.jobs.worker")
 
 
 def test_a_worker_that_cannot_start_is_an_error_of_the_job():
@@ -241,14 +241,34 @@ def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(queue):
     assert result(queue, "process") > 0
 
 
-def test_workers_are_warmed_once_and_no_more_than_there_may_be():
-    with ProcessExecutor(2, initializer=process) as pool:
-        pool.start_workers()
-        pool.start_workers()
-        warmed = {worker.number for worker in pool._free}
-        assert len(warmed) == 2
-        assert result(JobQueue(pool, lease=STARTED), "process") in warmed
-    assert all(gone(process) for process in warmed)
+@pytest.fixture
+def spare(monkeypatch):
+    """A spare worker with two preparations, of which the first one fails; it imports no torch."""
+    monkeypatch.setattr(process_executor, "limit_to_one_core", process)
+    spare = SpareWorker((raises_awkwardly, prepares))
+    yield spare
+    spare._worker.kill()
+
+
+def test_the_spare_worker_takes_the_next_job_of_any_executor_and_another_one_follows(spare):
+    for niceness in (0, NICENESS):
+        ready = spare._worker
+        with ProcessExecutor(1, spare=spare, niceness=niceness) as pool:
+            queue = JobQueue(pool, lease=STARTED)
+            assert result(queue, "process") == ready.number
+            assert result(queue, "niceness") == min(os.nice(0) + niceness, 19)
+            until(lambda queue=queue: result(queue, "prepared"))
+            assert result(queue, "prepared") == ["once"]
+        assert spare._worker is not ready
+        assert spare._worker.is_ready
+
+
+def test_a_spare_worker_that_has_died_is_replaced(spare):
+    dead = spare._worker.number
+    os.kill(dead, 9)
+    until(lambda: gone(dead))
+    with ProcessExecutor(1, spare=spare) as pool:
+        assert result(JobQueue(pool, lease=STARTED), "process") != dead
 
 
 def test_two_jobs_are_at_work_at_once():

@@ -4,14 +4,20 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from browsing import ROOT
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.executors import MAX_THREADS, MAX_WORKERS, WORKERS_VARIABLE, count_workers
+from normviz.core.registry import SCHEMES
+from normviz.jobs.executors import MAX_SHORT_JOBS, MAX_WORKERS, WORKERS_VARIABLE, count_workers
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import experiment_runs
 from normviz.topics.running.panels import accuracy
 from normviz.topics.table1 import training_panels
+from normviz.topics.table1.training import TableTrainingJob
+from normviz.train.problem import NETWORKS
+from normviz.train.setting import Setting
 
 WRONG = ["0", "-1", "two", "1.5", "²", f"{MAX_WORKERS + 1}", "9" * 5000]
 
@@ -42,23 +48,32 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
     assert len(str(raised.value)) < 200
 
 
-@pytest.mark.parametrize("number", [1, MAX_THREADS, MAX_THREADS + 1])
+@pytest.mark.parametrize("number", [1, MAX_SHORT_JOBS, MAX_SHORT_JOBS + 1])
 @pytest.mark.parametrize(
     ("create_queue", "most"),
     [
         (experiment_runs.get_experiment_queue, MAX_WORKERS),
-        (accuracy.get_training_queue, MAX_THREADS),
-        (training_panels.get_table_queue, MAX_THREADS),
+        (accuracy.get_training_queue, MAX_SHORT_JOBS),
+        (training_panels.get_table_queue, MAX_SHORT_JOBS),
     ],
     ids=["experiments", "running", "table1"],
 )
 def test_the_queue_of_a_server_have_as_many_workers(monkeypatch, create_queue, most, number):
-    """Jobs in threads of the server have a bound of their own, since all pages share its interpreter."""
+    """Short jobs have a bound of their own: threads share the server's interpreter, and a process takes memory."""
     monkeypatch.setenv(WORKERS_VARIABLE, str(number))
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
     queue = create_queue.__wrapped__()
     assert queue.workers == min(number, most)
     queue._executor.shutdown()
+
+
+def test_a_worker_process_trains_table_1_as_this_one_does():
+    job = TableTrainingJob.of([SCHEMES["batch"]], Setting(steps=3), range(len(NETWORKS)))
+    queue, found = training_panels.get_table_queue.__wrapped__(), []
+    request = queue.submit([job], lambda job, outcome: found.append(outcome), lambda: True)
+    assert request.wait(60.0)
+    queue._executor.shutdown()
+    assert np.allclose(found[-1].losses, run_to_end(job).losses, rtol=1e-12, atol=0)  # by kernels there, once loaded
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,21 @@ def refuses() -> None:
     get_scheme("group", groups=0)
 
 
+PREPARED = []
+
+
+def prepares() -> None:
+    PREPARED.append("once")
+
+
+def niceness() -> int:
+    return os.nice(0)
+
+
+def prepared() -> list[str]:
+    return PREPARED
+
+
 HELD = []
 
 

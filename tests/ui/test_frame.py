@@ -8,7 +8,7 @@ from lab_page import ROOT, open_lab, sound, texts
 from streamlit.testing.v1 import AppTest
 from visitors import PAGES
 
-from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
+from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page, translate_page_text
 
 BY_PAGE = {story.page: story for story in PAGE_TEXTS}
 
@@ -36,7 +36,7 @@ def test_the_menu_has_the_pages_in_the_order_of_the_way():
 def test_a_story_is_whole_and_leads_elsewhere(page):
     story = BY_PAGE[page]
     assert story.question
-    assert all(text.endswith((".", "]")) for text in (story.why, story.first, story.takeaway) if text)
+    assert all(text.endswith((".", "?", "]")) for text in (story.why, story.first, story.takeaway) if text)
     ways = [see.page for see in story.see]
     assert set(ways) <= BY_PAGE.keys() - {page, find_next_page(story).page}
     assert len(ways) == len(set(ways)) >= 1
@@ -100,3 +100,14 @@ def test_a_page_stands_between_its_question_and_its_takeaway(link):
     assert ways[-2:] == [
         (each.page, each.title) for each in (find_previous_page(story), find_next_page(story))
     ]  # of a clicker
+
+
+def test_only_the_pages_for_teaching_are_translated():
+    for story in PAGE_TEXTS:
+        other = translate_page_text(story, "de")
+        assert translate_page_text(story, "en") == story
+        assert (other == story) == (story.section != "Teach")
+        assert (other.page, other.section, [each.page for each in other.see]) == (
+            story.page, story.section, [each.page for each in story.see],
+        )  # fmt: skip
+        assert find_next_page(other) == find_next_page(story)

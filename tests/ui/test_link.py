@@ -416,7 +416,8 @@ def small_page():
     import streamlit as st
 
     from normviz.core.settings import integer
-    from normviz.ui.link import PERSIST_STATE, create_params, sync_page_values
+    from normviz.ui.link import create_params, sync_page_values
+    from normviz.ui.locks import bind_widget
 
     @dataclass(frozen=True)
     class Page:
@@ -426,7 +427,7 @@ def small_page():
     hidden = st.session_state.get("hidden")
     with sync_page_values("small", create_params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
-            st.number_input(name, 0, 9, key=f"small {name}", **PERSIST_STATE)
+            st.number_input(name, 0, 9, **bind_widget(f"small {name}"))
 
 
 def values(at):

@@ -10,7 +10,8 @@ from normviz.web.modules import INLINE_FOLDER, MODULE_SOURCES, find_imports
 from normviz.web.script_routes import get_module_url, serve_module
 
 PAGE = b"<html>a page</html>"
-OURS = b"".join((INLINE_FOLDER / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
+INLINE_FILES = ("style.css", "page_html.css", "history.js", "opening.js", "embedding.js")
+OURS = b"".join((INLINE_FOLDER / name).read_bytes() for name in INLINE_FILES)
 
 
 def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str]]:

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fillWords, groupCode } from "../../normviz/web/class_requests.js";
+import { addLanguage, fillWords, groupCode } from "../../normviz/web/class_requests.js";
 import { viewQuestion } from "../../normviz/web/join_view.js";
 
 const WORDS = {
@@ -75,6 +75,18 @@ test("the histogram is in numbers, and the right answer has a word", () => {
 });
 
 test("words are filled in, and a code is read out in two groups", () => {
-  assert.equal(fillWords("{a} of {b}", { a: 1, b: "{a}" }), "1 of {a}");
+  assert.equal(fillWords({ part: "{a} of {b}" }, "part", { a: 1, b: "{a}" }), "1 of {a}");
+  const words = { links: "{count} links", "links-1": "one link" };
+  assert.deepEqual(
+    [0, 1, 2].map((count) => fillWords(words, "links", { count })),
+    ["0 links", "one link", "2 links"],
+  );
   assert.equal(groupCode("BCDF2345"), "BCDF 2345");
+});
+
+test("a link is in the language of the page that shows it, unless it names one", () => {
+  assert.equal(addLanguage("compare", "de"), "compare?lang=de");
+  assert.equal(addLanguage("compare?n=2", "de"), "compare?n=2&lang=de");
+  assert.equal(addLanguage("compare?lang=en", "de"), "compare?lang=en");
+  assert.equal(addLanguage("compare", "en"), "compare");
 });

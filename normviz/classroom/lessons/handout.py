@@ -5,7 +5,7 @@ from html import escape
 from normviz.classroom.lessons.handout_figures import draw_step_cubes
 from normviz.classroom.lessons.lesson import Lesson, LessonStep
 from normviz.classroom.lessons.lesson_markup import format_lesson_html
-from normviz.classroom.words import LESSON_WORDS as WORDS
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, Words, fill_words, get_words
 
 STYLE = """
 @page { size: A4; margin: 18mm; }
@@ -26,46 +26,47 @@ code { font-size: 0.85rem; overflow-wrap: anywhere; }
 """
 
 
-def build_handout(lesson: Lesson) -> str:
-    """Build the handout of a lesson as one HTML page, which loads nothing."""
-    title = escape(lesson.title)
-    steps = "".join(_format_question(number, step) for number, step in enumerate(lesson.steps, 1))
-    solutions = "".join(_format_solution(number, step) for number, step in enumerate(lesson.steps, 1))
+def build_handout(lesson: Lesson, language: str = DEFAULT_LANGUAGE) -> str:
+    """Build the handout of a lesson as one HTML page, which loads nothing. `language`: of the words around it."""
+    title, words = escape(lesson.title), get_words("lesson", language)
+    steps = "".join(_format_question(number, step, words) for number, step in enumerate(lesson.steps, 1))
+    solutions = "".join(_format_solution(number, step, words) for number, step in enumerate(lesson.steps, 1))
     return f"""<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>{STYLE}</style></head>
 <body>
-<header><h1>{title}</h1><span>{WORDS["name"]}:</span></header>
+<header><h1>{title}</h1><span>{words["name"]}:</span></header>
 <p>{format_lesson_html(lesson.about)}</p>
-{steps}<div class="solutions"><h1>{WORDS["solutions"]}: {title}</h1>
+{steps}<div class="solutions"><h1>{words["solutions"]}: {title}</h1>
 {solutions}</div>
 </body>
 </html>
 """
 
 
-def _format_question(number: int, step: LessonStep) -> str:
+def _format_question(number: int, step: LessonStep, words: Words) -> str:
     answers = "".join(f"<li>{format_lesson_html(each.text)}</li>" for each in step.answers)
-    return f"""<section>{_format_figure(step.link)}<p><strong>{number}.</strong> {format_lesson_html(step.text)}</p>
+    figure = _format_figure(step.link, words)
+    return f"""<section>{figure}<p><strong>{number}.</strong> {format_lesson_html(step.text)}</p>
 <p><strong>{format_lesson_html(step.question)}</strong></p>
 <ul>{answers}</ul>
-<p class="room">{WORDS["your answer"]}</p>
-<p>{WORDS["page"].format(link=f"<code>{escape(step.link)}</code>")}</p></section>
+<p class="room">{words["your-answer"]}</p>
+<p>{fill_words(words, "page", link=f"<code>{escape(step.link)}</code>")}</p></section>
 """
 
 
-def _format_solution(number: int, step: LessonStep) -> str:
+def _format_solution(number: int, step: LessonStep, words: Words) -> str:
     right = "".join(
         f"<p><strong>{format_lesson_html(each.text)}</strong>: {format_lesson_html(each.reason)}</p>"
         for each in step.answers
         if each.is_right
     )
-    return f"""<section>{_format_figure(step.reveal)}<p>{number}. {format_lesson_html(step.question)}</p>
-{right}<p>{WORDS["look"]} {format_lesson_html(step.look)}</p></section>
+    return f"""<section>{_format_figure(step.reveal, words)}<p>{number}. {format_lesson_html(step.question)}</p>
+{right}<p>{words["look"]} {format_lesson_html(step.look)}</p></section>
 """
 
 
-def _format_figure(link: str) -> str:
-    cubes = draw_step_cubes(link) if link else ""
+def _format_figure(link: str, words: Words) -> str:
+    cubes = draw_step_cubes(link, words) if link else ""
     return f"<figure>{cubes}</figure>\n" if cubes else ""

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterator
 from html import escape
 from itertools import product
+from math import prod
 
 from normviz.classroom.lessons.lesson_links import list_page_params, split_page_link
 from normviz.core.fields import Index, Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
+from normviz.describe.interface_words import Words, fill_words
 from normviz.topics.same.variants import VARIANTS
 from normviz.ui.link import View, clean_values
 from normviz.ui.scheme import build_scheme, build_schemes
@@ -30,8 +32,11 @@ PAGE_SCHEMES: dict[str, Callable[[View], list[Scheme]]] = {
 """The schemes whose cubes a page shows, by the name of its script."""
 
 
-def draw_step_cubes(link: str) -> str:
-    """Draw the cubes that the page of a link shows, as SVG; "" for other pages and large tensors."""
+def draw_step_cubes(link: str, words: Words) -> str:
+    """Draw the cubes that the page of a link shows, as SVG; "" for other pages and large tensors.
+
+    `words`: of lessons, for the descriptions.
+    """
     page, values = split_page_link(link)
     if page not in PAGE_SCHEMES:
         return ""
@@ -41,11 +46,11 @@ def draw_step_cubes(link: str) -> str:
     if any(n > most for n, most in zip(lengths, MAX_LENGTHS.values(), strict=True)):
         return ""
     return "".join(
-        _draw_cube(scheme, shape, view["focus"]) for scheme in PAGE_SCHEMES[page](view) if scheme.activation_part
+        _draw_cube(scheme, shape, view["focus"], words) for scheme in PAGE_SCHEMES[page](view) if scheme.activation_part
     )
 
 
-def _draw_cube(scheme: Scheme, shape: Shape, focus: Index) -> str:
+def _draw_cube(scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
     """Draw the cube of one scheme, with height and width along one axis."""
     examples, rows, columns, channels = shape
     positions = rows * columns
@@ -83,9 +88,10 @@ def _draw_cube(scheme: Scheme, shape: Shape, focus: Index) -> str:
         f'<text x="{project(n, place, c)[0] + dx:.0f}" y="{project(n, place, c)[1] + dy:.0f}">{name}</text>'
         for name, n, place, c, dx, dy in labels
     )
-    title = escape(scheme.label)
+    title, shared = escape(scheme.label), prod(hi - lo for lo, hi in box)
+    said = escape(fill_words(words, "cube", scheme=scheme.label, count=shared, total=prod(shape)))
     return (
-        f'<svg width="{right:.0f}" height="{bottom:.0f}" role="img" aria-label="{title}">'
+        f'<svg width="{right:.0f}" height="{bottom:.0f}" role="img" aria-label="{said}">'
         f'<text x="34" y="14">{title}</text><g stroke="#8a939c" stroke-width="0.5">{cells}</g>{names}'
         f'<text x="2" y="{project(0, positions // 2, 0)[1]:.0f}">H, W</text></svg>'
     )

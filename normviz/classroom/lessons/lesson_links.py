@@ -1,7 +1,8 @@
 """Checks of the links in lessons: each leads to a page of the app, whose values they set."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,16 @@ def import_page_state(page: str) -> Any:
     folder = TOPIC_FOLDERS.get(page, page)
     if not Path(normviz.__file__).with_name("topics").joinpath(folder, "state.py").exists():
         return None
-    logging.disable(logging.WARNING)  # without a server, Streamlit warns of every cache
-    try:
+    with silence_warnings():
         return import_module(f"normviz.topics.{folder}.state")
+
+
+@contextmanager
+def silence_warnings() -> Iterator[None]:
+    """Log no warning inside the block: without a server, Streamlit warns of every cache and of its session."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))
+    try:
+        yield
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(before)

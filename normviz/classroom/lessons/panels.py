@@ -7,9 +7,12 @@ from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
-from normviz.classroom.words import LESSON_WORDS as WORDS
-from normviz.ui.frame import switch_to_page
-from normviz.ui.link import PRESENTING_PARAM, trust_link
+from normviz.classroom.lessons.page_notes import read_page_notes
+from normviz.classroom.lessons.teacher_notes import format_teacher_note
+from normviz.describe.interface_words import Words, fill_words, get_words
+from normviz.ui.frame import show_language_choice, switch_to_page
+from normviz.ui.link import RESET_LINK_KEY, get_language, trust_link
+from normviz.ui.page_texts import PAGE_TEXTS, translate_page_text
 
 PLACE_KEY = "lesson place"
 """Session key of the last place in a lesson, as text for a link."""
@@ -30,53 +33,60 @@ def find_place(text: str | None) -> LessonPlace | None:
     return place if has_answer else place._replace(answer=None)
 
 
+def is_question_open() -> bool:
+    """Return True if the link names a step of a lesson whose question is not answered yet."""
+    place = find_place(st.query_params.get(LESSON_PARAM))
+    return place is not None and place.answer is None
+
+
 def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
     """Make the link to a place in a lesson, or, for None, to the list of lessons: the page's script, and the values."""
-    presenting = {PRESENTING_PARAM.name: "1"} if st.session_state.get(PRESENTING_PARAM.key) else {}
     if place is None:
-        return LIST_PAGE, presenting
+        return LIST_PAGE, {}
     step = get_lessons()[place.key].steps[place.step]
     page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
-    return page, canonicalize_values(page, values) | presenting | {LESSON_PARAM: place.format_for_link()}
+    return page, canonicalize_values(page, values) | {LESSON_PARAM: place.format_for_link()}
 
 
 def show_lesson_bar() -> bool:
     """Show the bar of the lesson that the link names; return True if it names one."""
     place = find_place(st.query_params.get(LESSON_PARAM))
+    st.session_state[RESET_LINK_KEY] = {} if place is None else make_place_link(place)[1]
     if place is None:
         return False
     if st.session_state.get(PLACE_KEY) != place.format_for_link():
         st.session_state[PLACE_KEY] = place.format_for_link()
         st.session_state["page"] = None  # the page then trusts the link, as if it came from another page
         trust_link(st.query_params.to_dict())
-    lesson = get_lessons()[place.key]
+    language = get_language()
+    lesson, words = get_lessons(language)[place.key], get_words("lesson", language)
     step = lesson.steps[place.step]
     with st.container(key="lesson", gap="xsmall"):
-        _show_title(lesson, place)
+        _show_title(lesson, place, words)
         st.markdown(f"{format_lesson_markdown(step.text)} **{format_lesson_markdown(step.question)}**")
-        _show_answers(step, place)
+        _show_answers(step, place, words)
     return True
 
 
-def _show_title(lesson: Lesson, place: LessonPlace) -> None:
+def _show_title(lesson: Lesson, place: LessonPlace, words: Words) -> None:
     """Show the title, the number of the step, and the buttons to other steps."""
     number, count = place.step + 1, len(lesson.steps)
     before = LessonPlace(place.key, place.step - 1) if place.step else None
     after = LessonPlace(place.key, place.step + 1) if number < count else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lesson-title"):
         st.markdown(f"# {format_lesson_markdown(lesson.title)}", width="content")
-        st.caption(WORDS["step"].format(number=number, count=count), width="content")
+        st.caption(fill_words(words, "step", number=number, count=count), width="content")
         with st.container(horizontal=True, gap="small", width="content", key="lesson-turns"):  # toolbar.js presses them
-            went_back = st.button(WORDS["back"], key="lesson-back", shortcut="B")
+            went_back = st.button(words["back"], key="lesson-back", shortcut="B")
             went_on = st.button(
-                WORDS["next" if after else "finish"], key="lesson-next", shortcut="N",
+                words["next" if after else "finish"], key="lesson-next", shortcut="N",
                 type="secondary" if place.answer is None else "primary",
             )  # fmt: skip
     if went_back or went_on:
         switch_to_page(*make_place_link(after if went_on else before))
 
 
-def _show_answers(step: LessonStep, place: LessonPlace) -> None:
+def _show_answers(step: LessonStep, place: LessonPlace, words: Words) -> None:
     """Show the answers to choose from, and the reason for the chosen one."""
     with st.container(horizontal=True, gap="small", key="lesson-answers"):
         for k, answer in enumerate(step.answers):
@@ -89,9 +99,9 @@ def _show_answers(step: LessonStep, place: LessonPlace) -> None:
                 _reveal_answer(step, place._replace(answer=k))
     if place.answer is not None:
         chosen = step.answers[place.answer]
-        verdict = WORDS["right" if chosen.is_right else "wrong"]
+        verdict = words["right" if chosen.is_right else "wrong"]
         reason, look = format_lesson_markdown(chosen.reason), format_lesson_markdown(step.look)
-        st.markdown(f"**{verdict}** {reason}  \n**{WORDS['look']}** {look}")
+        st.markdown(f"**{verdict}** {reason}  \n**{words['look']}** {look}")
 
 
 def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
@@ -105,38 +115,45 @@ def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
 def show_lesson_list() -> None:
     """Show all lessons with a line each, their length, and a note for teachers."""
     last = find_place(st.session_state.get(PLACE_KEY)) or LessonPlace(next(iter(get_lessons())))
+    language = get_language()
+    show_language_choice()
     with st.container(key="lessons"):
-        for lesson in get_lessons().values():
-            _show_lesson_row(lesson, last)
+        for lesson in get_lessons(language).values():
+            _show_lesson_row(lesson, last, language)
+    _show_page_notes(language)
 
 
-def _show_lesson_row(lesson: Lesson, last: LessonPlace) -> None:
+def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
     """Show a lesson in the list, where the visitor was last at a place of this or another lesson."""
     place = LessonPlace(lesson.key, last.step if last.key == lesson.key else 0)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        length = WORDS["length"].format(minutes=lesson.minutes, count=len(lesson.steps))
+        words = get_words("lesson", language)
+        length = fill_words(words, "length", minutes=lesson.minutes, count=len(lesson.steps))
         title, about = format_lesson_markdown(lesson.title), format_lesson_markdown(lesson.about)
         st.markdown(f"**{title}** :gray[{length}]  \n{about}", width="stretch")
-        with st.popover(WORDS["teachers"], width="content"):
-            _show_teacher_note(lesson)
-        label = WORDS["resume" if place.step else "start"].format(number=place.step + 1)
+        with st.popover(words["teachers"], width="content"):
+            _show_teacher_note(lesson, language)
+        label = fill_words(words, "resume" if place.step else "start", number=place.step + 1)
         if st.button(label, key=f"start {lesson.key}", type="primary" if last.key == lesson.key else "secondary"):
             switch_to_page(*make_place_link(place))
 
 
-def _show_teacher_note(lesson: Lesson) -> None:
+def _show_page_notes(language: str) -> None:
+    """Show the note for teachers on a page of the app, folded, with a choice of the page."""
+    words, notes = get_words("lesson", language), read_page_notes(language)
+    titles = {text.page: translate_page_text(text, language).title for text in PAGE_TEXTS}
+    with st.expander(words["page-notes"]):
+        page = st.selectbox(words["page-name"], list(notes), format_func=titles.__getitem__)
+        st.markdown(format_teacher_note(notes[page], words))
+
+
+def _show_teacher_note(lesson: Lesson, language: str) -> None:
     """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
-    note = lesson.note
-    plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
-    st.markdown(
-        f"**{WORDS['goal']}.** {format_lesson_markdown(note.goal)}\n\n"
-        f"**{WORDS['misconception']}.** {format_lesson_markdown(note.misconception)}\n\n"
-        f"**{WORDS['plan']}.**\n{plan}\n\n"
-        f"**{WORDS['simplified']}.** {format_lesson_markdown(note.simplified)}"
-    )
+    words = get_words("lesson", language)
+    st.markdown(format_teacher_note(lesson.note, words))
     st.download_button(
-        WORDS["handout"], lambda: build_handout(lesson), f"{lesson.key}.html", "text/html", on_click="ignore",
+        words["handout"], lambda: build_handout(lesson, language), f"{lesson.key}.html", "text/html", on_click="ignore",
         key=f"handout {lesson.key}",
     )  # fmt: skip
-    if st.button(WORDS["ask"], key=f"ask {lesson.key}", icon=":material/groups:"):
+    if st.button(words["ask"], key=f"ask {lesson.key}", icon=":material/groups:"):
         switch_to_page("class", {"step": LessonPlace(lesson.key).format_for_link()})

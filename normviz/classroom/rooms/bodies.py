@@ -19,8 +19,8 @@ PACE_MODES = ("follow", "pause", "free")
 CheckLink = Callable[[str], str]
 """Function that returns a link of an own page, and raises RefusedRequest for others."""
 
-MakeQuestion = Callable[[str], Question]
-"""Function that returns the question of a key, and raises RefusedRequest for others."""
+MakeQuestion = Callable[[str, str], Question]
+"""Function that returns the question of a key in a language, and raises RefusedRequest for other keys."""
 
 
 def parse_body(content: bytes) -> Mapping[str, Any]:
@@ -28,32 +28,35 @@ def parse_body(content: bytes) -> Mapping[str, Any]:
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError):
-        raise RefusedRequest(400, "The body is not JSON.") from None
+        raise RefusedRequest(400, "body-json") from None
     if not isinstance(body, dict):
-        raise RefusedRequest(400, 'The body is an object of JSON, such as {"device": "d1", "choice": 0}.')
+        raise RefusedRequest(400, "body-object")
     return body
 
 
-def read_question(body: Mapping[str, Any], check_link: CheckLink, makers: Mapping[str, MakeQuestion]) -> Question:
+def read_question(
+    body: Mapping[str, Any], check_link: CheckLink, makers: Mapping[str, MakeQuestion], language: str
+) -> Question:
     """Read a question from a request's body. Raises RefusedRequest.
 
     Args:
         body: {"text", "answers"} with optional "right", "why" and "link", or a name of `makers` with a key.
         check_link: for the link.
         makers: functions that return the question of a key, by name: of a cell of Table 1, of a step of a lesson.
+        language: of the questions of `makers`.
     """
     for name, make in makers.items():
         if name in body:
-            return make(_read_text(body, name, MAX_ANSWER_LENGTH))
+            return make(_read_text(body, name, MAX_ANSWER_LENGTH), language)
     answers = body.get("answers")
     if not isinstance(answers, list) or not MIN_ANSWERS <= len(answers) <= MAX_ANSWERS:
-        raise RefusedRequest(400, f"answers is a list of {MIN_ANSWERS} to {MAX_ANSWERS} texts.")
+        raise RefusedRequest(400, "answers-list", least=MIN_ANSWERS, most=MAX_ANSWERS)
     texts = tuple(_read_text({"each answer": each}, "each answer", MAX_ANSWER_LENGTH) for each in answers)
     if len(set(texts)) < len(texts):
-        raise RefusedRequest(400, "Two answers are the same.")
+        raise RefusedRequest(400, "answers-same")
     right = body.get("right")
     if right is not None and not (_is_whole(right) and 0 <= right < len(texts)):
-        raise RefusedRequest(400, f"right is the number of the right answer, 0 to {len(texts) - 1}.")
+        raise RefusedRequest(400, "right-number", last=len(texts) - 1)
     return Question(
         _read_text(body, "text", MAX_TEXT_LENGTH), texts, right,
         _read_text(body, "why", MAX_TEXT_LENGTH) if body.get("why") else "",
@@ -65,9 +68,9 @@ def read_answer(body: Mapping[str, Any], code: str) -> Answer:
     """Read a device's answer from a request's body. Raises RefusedRequest."""
     choice, number = body.get("choice"), body.get("number")
     if not isinstance(choice, int | str) or isinstance(choice, bool):
-        raise RefusedRequest(400, "choice is the number of an answer, from 0.")
+        raise RefusedRequest(400, "choice-any")
     if number is not None and not _is_whole(number):
-        raise RefusedRequest(400, "number is the number of the question, from 1.")
+        raise RefusedRequest(400, "question-number")
     return Answer(code, _read_text(body, "device", MAX_DEVICE_LENGTH), choice, number)
 
 
@@ -75,7 +78,7 @@ def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
     """Read from a request's body where the class is led; a link alone means "follow". Raises RefusedRequest."""
     mode = body.get("mode", "follow" if "link" in body else None)
     if mode not in PACE_MODES:
-        raise RefusedRequest(400, f"mode is one of {', '.join(PACE_MODES)}.")
+        raise RefusedRequest(400, "pace-mode", modes=", ".join(PACE_MODES))
     if mode == "follow" or body.get("link"):
         return Pace(mode, check_link(_read_text(body, "link")))
     return Pace(mode)
@@ -90,11 +93,11 @@ def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None
     """Return a text without spaces around it. Raises RefusedRequest."""
     text = body.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise RefusedRequest(400, f"{name} is a text.")
+        raise RefusedRequest(400, "text", field=name)
     if max_length is not None and len(text) > max_length:
-        raise RefusedRequest(400, f"{name} has at most {max_length} characters; this text has {len(text)}.")
+        raise RefusedRequest(400, "text-length", field=name, most=max_length, length=len(text))
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise RefusedRequest(400, f"{name} holds half a character.")
+        raise RefusedRequest(400, "text-characters", field=name)
     return text.strip()
 
 

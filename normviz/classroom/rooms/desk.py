@@ -3,8 +3,9 @@
 from normviz.charts.palette import THEMES
 from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.classroom.rooms.state import CASE_TITLES
-from normviz.classroom.words import DESK_WORDS
+from normviz.classroom.rooms.table_words import translate_table_text
 from normviz.core.registry import get_scheme
+from normviz.describe.interface_words import get_words
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
@@ -13,7 +14,7 @@ from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
 
-def build_desk_data(cell: str, step: str) -> dict:
+def build_desk_data(cell: str, step: str, language: str) -> dict:
     """Build the data of the lecturer's page for `web.components.desk.show_desk`.
 
     `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
@@ -21,21 +22,30 @@ def build_desk_data(cell: str, step: str) -> dict:
     pages = {"/" if story is PAGE_TEXTS[0] else f"/{story.page}": story.title for story in PAGE_TEXTS}
     return {
         "base": prefix_base_path(""),
-        "words": DESK_WORDS,
+        "language": language,
+        "words": get_words("desk", language),
         "pages": pages,
-        "grid": _build_covered_grid(cell),
-        "lessons": list_lesson_steps(),
+        "grid": _build_covered_grid(cell, language),
+        "lessons": list_lesson_steps(language),
         "step": step,
     }
 
 
-def _build_covered_grid(cell: str) -> dict:
-    """Build the data of a table whose cells show no answer, in the colours of both themes."""
+def _build_covered_grid(cell: str, language: str) -> dict:
+    """Build the data of a table whose cells show no answer, in the colours of both themes and in a language."""
     setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
     cells = build_cells(schemes, setting, TableResultCache())
     light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)
+
+    def translate(data: dict, *names: str) -> dict:
+        return data | {name: translate_table_text(data[name], language) or data[name] for name in names}
+
     rows = [
-        row | {"cells": [each | {"title": CASE_TITLES[each["key"]]} for each in row["cells"]]} for row in light["rows"]
+        translate(row, "name", "note")
+        | {"cells": [translate(each | {"title": CASE_TITLES[each["key"]]}, "title") for each in row["cells"]]}
+        for row in light["rows"]
     ]
+    columns = [translate(column, "sign", "name") for column in light["columns"]]
+    translated = {"groups": translate(light["groups"], *light["groups"]), "columns": columns, "rows": rows}
     colours = {role: f"light-dark({colour}, {dark['colours'][role]})" for role, colour in light["colours"].items()}
-    return light | {"rows": rows, "colours": colours}
+    return translate(light, "label") | translated | {"colours": colours}

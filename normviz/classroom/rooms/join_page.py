@@ -7,12 +7,13 @@ from html import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from normviz.classroom.words import JOIN_WORDS
+from normviz.describe.interface_words import LANGUAGES, get_words
+from normviz.ui.link import LANGUAGE_PARAM, clean_values
 from normviz.web.modules import read_styles
 from normviz.web.script_routes import format_preload_links, get_module_url, prefix_base_path
 
 TEMPLATE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -26,8 +27,9 @@ TEMPLATE = """<!doctype html>
 <header><span>normviz</span><span id="code"></span></header>
 <noscript><p>{no-script}</p></noscript>
 <p id="notice" role="status" hidden></p>
+<p id="language-note" role="status" hidden></p>
 <form id="enter" hidden>
-<label for="typed">{code-label}</label>
+<h1><label for="typed">{code-label}</label></h1>
 <input id="typed" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20">
 <button>{join}</button>
 </form>
@@ -56,27 +58,34 @@ TEMPLATE = """<!doctype html>
 </details>
 <p id="sent" role="status"></p>
 <p class="quiet">{privacy}</p>
+<p class="quiet" id="languages">{languages}</p>
 </main>
 <script type="application/json" id="page-data">{data}</script>
 <script type="module" src="{script}"></script>
 </body>
 </html>
 """
-"""The page; names in braces are words of `JOIN_WORDS`, besides title, style and script."""
+"""The page; names in braces are its words, besides those that `build_join_page` fills in."""
 
 
 @cache
-def build_join_page() -> str:
-    """Build the page; it is the same for every class, and its script reads the code from the address."""
-    data = json.dumps({"base": prefix_base_path(""), "words": JOIN_WORDS}).replace("<", "\\u003c")
-    preloads = format_preload_links("join.js")
-    words = {name: escape(text) for name, text in JOIN_WORDS.items()}
-    return TEMPLATE.format_map(
-        words
-        | {"preloads": preloads, "style": read_styles(["join"]), "data": data, "script": get_module_url("join.js")}
+def build_join_page(language: str) -> str:
+    """Build the page in a language; it is the same for every class, and its script reads the code from the address."""
+    words = get_words("join", language)
+    data = json.dumps({"base": prefix_base_path(""), "words": words}).replace("<", "\\u003c")
+    others = (
+        f'<a href="?{LANGUAGE_PARAM.name}={key}" lang="{key}" hreflang="{key}">{name}</a>'
+        for key, name in LANGUAGES.items()
+        if key != language
     )
+    filled = {
+        "language": language, "preloads": format_preload_links("join.js"), "style": read_styles(["join"]),
+        "data": data, "script": get_module_url("join.js"), "languages": " · ".join(others),
+    }  # fmt: skip
+    return TEMPLATE.format_map({name: escape(text) for name, text in words.items()} | filled)
 
 
 def serve_join_page(request: Request) -> Response:
-    """Serve the page of a class."""
-    return HTMLResponse(build_join_page(), headers={"Cache-Control": "no-cache"})
+    """Serve the page of a class, in the language of the link."""
+    view, _ = clean_values([LANGUAGE_PARAM], request.query_params)  # its script reports an unknown one
+    return HTMLResponse(build_join_page(view[LANGUAGE_PARAM.name]), headers={"Cache-Control": "no-cache"})

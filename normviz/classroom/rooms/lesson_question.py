@@ -6,19 +6,20 @@ from normviz.classroom.lessons.catalogue import get_lessons
 from normviz.classroom.lessons.lesson import LESSON_PARAM, LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import split_page_link
 from normviz.classroom.rooms.records import Question, RefusedRequest
+from normviz.describe.interface_words import DEFAULT_LANGUAGE
 from normviz.ui.page_texts import PAGE_TEXTS
 
 
-def make_lesson_question(key: str) -> Question:
+def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     """Make the question of a step, such as "batch-or-layer.2", whose link opens the step with its answer.
 
     Raises:
         RefusedRequest: there is no such step.
     """
     place = LessonPlace.parse(key)
-    lesson = place and get_lessons().get(place.key)
+    lesson = place and get_lessons(language).get(place.key)
     if place is None or lesson is None or place.step >= len(lesson.steps):
-        raise RefusedRequest(400, "lesson is a lesson and the number of a step, such as batch-or-layer.2.")
+        raise RefusedRequest(400, "lesson-key")
     step = lesson.steps[place.step]
     right = next(k for k, answer in enumerate(step.answers) if answer.is_right)
     has_one = sum(answer.is_right for answer in step.answers) == 1
@@ -38,7 +39,7 @@ def make_step_link(step: LessonStep, place: LessonPlace) -> str:
     return f"/{address}?{urlencode(values | {LESSON_PARAM: place.format_for_link()})}"
 
 
-def list_lesson_steps() -> list[dict]:
+def list_lesson_steps(language: str = DEFAULT_LANGUAGE) -> list[dict]:
     """List the lessons with their titles and steps, each with its key, question and link, as plain data."""
     return [
         {
@@ -52,7 +53,7 @@ def list_lesson_steps() -> list[dict]:
                 for k, step in enumerate(lesson.steps)
             ],
         }
-        for lesson in get_lessons().values()
+        for lesson in get_lessons(language).values()
     ]
 
 

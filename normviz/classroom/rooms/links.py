@@ -22,9 +22,9 @@ def check_own_link(text: str, host: str, base_path: str, pages: Collection[str])
     Raises:
         RefusedRequest: the link is of something else.
     """
-    refused = RefusedRequest(400, "Only links of this app are accepted, such as /compare?schemes=layer.")
+    refused = RefusedRequest(400, "link")
     if len(text) > MAX_LINK_LENGTH:
-        raise RefusedRequest(400, f"A link has at most {MAX_LINK_LENGTH} characters; this one has {len(text)}.")
+        raise RefusedRequest(400, "link-length", most=MAX_LINK_LENGTH, length=len(text))
     try:
         split = urlsplit(text.strip())
         values = parse_qsl(split.query, keep_blank_values=True, max_num_fields=200)

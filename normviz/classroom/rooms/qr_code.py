@@ -1,13 +1,14 @@
 """The QR code of the page where students join."""
 
-import io
 import re
 
-import segno
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from normviz.classroom.rooms.codes import normalize_code
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
+from normviz.ui.link import LANGUAGE_PARAM, clean_values
+from normviz.web.qr_code import make_qr_code
 from normviz.web.script_routes import JOIN_PATH, prefix_base_path
 
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:.]+\](:\d{1,5})?", re.ASCII | re.IGNORECASE)
@@ -20,9 +21,9 @@ def serve_qr_code(request: Request) -> Response:
     The browser says in `origin` under which address it sees the app, which a server behind a proxy does not know.
     """
     code, origin = normalize_code(request.path_params["code"]), request.query_params.get("origin", "")
+    language = clean_values([LANGUAGE_PARAM], request.query_params)[0][LANGUAGE_PARAM.name]
     if code is None or len(origin) > MAX_ORIGIN_LENGTH or not _ORIGIN.fullmatch(origin):
-        return PlainTextResponse("origin is the address of the app, such as https://normviz.example.edu", 400)
-    out = io.BytesIO()
+        return PlainTextResponse(get_words("refusal", language)["origin"], 400)
     address = f"{origin}{prefix_base_path(JOIN_PATH)}/{code}"
-    segno.make(address, error="m").save(out, kind="svg", scale=6, light="#fff", xmldecl=False, omitsize=True)
-    return Response(out.getvalue(), media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
+    address += "" if language == DEFAULT_LANGUAGE else f"?{LANGUAGE_PARAM.name}={language}"
+    return Response(make_qr_code(address), media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})

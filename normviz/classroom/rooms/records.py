@@ -5,18 +5,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, fill_words, get_words
+
 
 class RefusedRequest(Exception):  # noqa: N818 - the name says what it is
     """Error for a request that the server refuses, with the HTTP status and the reason.
 
     Attributes:
         status: of the response, 4xx.
-        reason: in one line.
+        name: of the reason among the words for refusals.
+        values: what is filled into these words.
     """
 
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
+    def __init__(self, status: int, name: str, **values: str | int) -> None:
+        self.status, self.name, self.values = status, name, values
+        super().__init__(self.format_reason(DEFAULT_LANGUAGE))
+
+    def format_reason(self, language: str) -> str:
+        """Return the reason in one line."""
+        return fill_words(get_words("refusal", language), self.name, **self.values)
 
 
 @dataclass(frozen=True)

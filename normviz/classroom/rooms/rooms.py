@@ -60,7 +60,7 @@ class Rooms:
     async def open_class(self, address: str) -> tuple[str, str]:
         """Open a class for an address, and return its code and its secret. Raises RefusedRequest."""
         if self._opened.is_exhausted(address):
-            raise RefusedRequest(429, "Too many classes were opened from here; try again in an hour.")
+            raise RefusedRequest(429, "too-many-opened")
         code, secret = await self.run(lambda store: store.open_class())
         self._opened.count_event(address)
         self._guard.remember_use(address, code)
@@ -77,7 +77,7 @@ class Rooms:
         """Return the code that an address typed, in plain form. Raises RefusedRequest if it tried too many."""
         code = normalize_code(text)
         if self._guard.is_refused(address, code):
-            raise RefusedRequest(429, "Too many unknown codes were tried from here; try again in a minute.")
+            raise RefusedRequest(429, "too-many-codes")
         if code is None:
             self._guard.count_wrong(address)
             raise RefusedRequest(*UNKNOWN_CODE)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from normviz.classroom.rooms.records import RefusedRequest
 from normviz.classroom.rooms.rooms import Rooms
 from normviz.classroom.rooms.store import ClassStore
 from normviz.core.errors import InvalidInput
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES, get_words
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import JOIN_PATH, prefix_base_path
 
@@ -48,12 +50,14 @@ class ClassRequest:
         secret: as it was sent, "" if it was not.
         body: the object of JSON.
         query: values of the address.
+        language: that the client asks for, of questions and refusals.
     """
 
     def __init__(self, rooms: Rooms, request: Request, code: str, body: Body) -> None:
         self.rooms, self.code, self.body = rooms, code, body
         self.secret = request.headers.get(SECRET_HEADER, "")
         self.query = request.query_params
+        self.language = _get_language(request)
         self._host = request.headers.get("host", "")
 
     def check_link(self, link: str) -> str:
@@ -88,7 +92,7 @@ async def post_question(asked: ClassRequest) -> Body:
     from normviz.classroom.rooms.lesson_question import make_lesson_question
 
     makers = {"cell": make_cell_question, "lesson": make_lesson_question}
-    question = read_question(asked.body, asked.check_link, makers)
+    question = read_question(asked.body, asked.check_link, makers, asked.language)
     number = await asked.change(lambda store: store.ask_question(asked.code, asked.secret, question))
     return {"number": number}
 
@@ -175,7 +179,7 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
             code, secret = await served.open_class(_get_address(request))
             return {"code": code, "secret": secret}
 
-        return await _respond(answer)
+        return await _respond(request, answer)
 
     def answer_with(answering: Answering) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
@@ -194,7 +198,7 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
                 served.note_outcome(address, code, 200)
                 return result
 
-            return await _respond(answer)
+            return await _respond(request, answer)
 
         return endpoint
 
@@ -214,17 +218,18 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
     ]
 
 
-async def _respond(answer: Callable[[], Awaitable[Body]]) -> Response:
+async def _respond(request: Request, answer: Callable[[], Awaitable[Body]]) -> Response:
     """Return the response to a request, also to a refused one."""
     try:
         return JSONResponse(await answer(), headers=NO_STORE_HEADERS)
     except RefusedRequest as refused:
-        return JSONResponse({"error": refused.reason}, refused.status, NO_STORE_HEADERS)
+        return JSONResponse({"error": refused.format_reason(_get_language(request))}, refused.status, NO_STORE_HEADERS)
     except ClientDisconnect:
         return Response(status_code=400)  # for nobody
     except DATABASE_ERRORS as error:
         print(f"normviz: the database of classes: {' '.join(str(error).split())[:300]}", file=sys.stderr)
-        return JSONResponse({"error": "The database of classes does not answer."}, 503, NO_STORE_HEADERS)
+        reason = get_words("refusal", _get_language(request))["database"]
+        return JSONResponse({"error": reason}, 503, NO_STORE_HEADERS)
 
 
 async def _read_body(request: Request) -> bytes:
@@ -233,8 +238,14 @@ async def _read_body(request: Request) -> bytes:
     async for chunk in request.stream():
         content += chunk
         if len(content) > MAX_BODY_BYTES:
-            raise RefusedRequest(413, f"The body has at most {MAX_BODY_BYTES} bytes.")
+            raise RefusedRequest(413, "body-length", most=MAX_BODY_BYTES)
     return content
+
+
+def _get_language(request: Request) -> str:
+    """Return the language that a request asks for first; the default if its words are not there."""
+    first = re.split(r"[-,;]", request.headers.get("accept-language", ""))[0].strip().lower()
+    return first if first in LANGUAGES else DEFAULT_LANGUAGE
 
 
 def _get_address(request: Request) -> str:
@@ -244,4 +255,4 @@ def _get_address(request: Request) -> str:
 def _refuse_other_sites(request: Request) -> None:
     """Raise RefusedRequest if a page of another site sent the request in a visitor's name; browsers say so."""
     if request.headers.get("sec-fetch-site") == "cross-site":
-        raise RefusedRequest(403, "A page of another site cannot use a class.")
+        raise RefusedRequest(403, "other-site")

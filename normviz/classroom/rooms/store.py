@@ -27,10 +27,10 @@ from normviz.classroom.rooms.limits import (
 )
 from normviz.classroom.rooms.records import Answer, ClassState, Pace, Question, RefusedRequest
 
-UNKNOWN_CODE = 404, "There is no class with this code; it may have ended."
-WRONG_SECRET = 403, "This needs the secret of the class, in the header X-Class-Secret."
-NO_QUESTION = 409, "The class has no question yet."
-"""Statuses and reasons of refusals."""
+UNKNOWN_CODE = 404, "unknown-code"
+WRONG_SECRET = 403, "wrong-secret"
+NO_QUESTION = 409, "no-question"
+"""Statuses of refusals, and the names of their words."""
 
 
 class ClassStore:
@@ -52,7 +52,7 @@ class ClassStore:
         with self._database.begin_write() as db:
             self._delete_old(db)
             if db.execute(select(func.count()).select_from(CLASSES)).scalar_one() >= MAX_CLASSES:
-                raise RefusedRequest(429, "Too many classes are open; try again later.")
+                raise RefusedRequest(429, "too-many-classes")
             db.execute(
                 insert(CLASSES).values(
                     code=code, secret=hash_secret(secret), opened=self._clock(), version=1, number=0, closed=True,
@@ -154,7 +154,7 @@ class ClassStore:
                 try:
                     choice = _check_answer(answer, classes.get(answer.code), questions.get(answer.code))
                     if key not in present and devices[answer.code] >= MAX_DEVICES:
-                        raise RefusedRequest(429, f"{MAX_DEVICES} devices have answered; a class has no more.")
+                        raise RefusedRequest(429, "too-many-devices", most=MAX_DEVICES)
                 except RefusedRequest as refused:
                     outcomes.append(refused)
                     continue
@@ -178,9 +178,7 @@ class ClassStore:
             if (name, link) in [tuple(row) for row in stored]:
                 return
             if len(stored) >= MAX_SNAPSHOTS or [row.device for row in stored].count(name) >= MAX_DEVICE_SNAPSHOTS:
-                raise RefusedRequest(
-                    429, f"A class holds {MAX_SNAPSHOTS} links, and {MAX_DEVICE_SNAPSHOTS} of one device."
-                )
+                raise RefusedRequest(429, "too-many-links", most=MAX_SNAPSHOTS, most_of_device=MAX_DEVICE_SNAPSHOTS)
             db.execute(insert(SNAPSHOTS).values(code=code, device=name, link=link))
 
     def _change_question(self, code: str, secret: str, **values: bool) -> None:
@@ -235,10 +233,10 @@ def _check_answer(answer: Answer, row: Row | None, question: Question | None) ->
     if question is None:
         raise RefusedRequest(*NO_QUESTION)
     if answer.number not in (None, row.number):
-        raise RefusedRequest(409, "The class has another question now.")
+        raise RefusedRequest(409, "other-question")
     if row.closed:
-        raise RefusedRequest(409, "The question is closed.")
+        raise RefusedRequest(409, "question-closed")
     choice = question.answers.index(answer.choice) if answer.choice in question.answers else answer.choice
     if not isinstance(choice, int) or not 0 <= choice < len(question.answers):
-        raise RefusedRequest(400, f"choice is the number of an answer, 0 to {len(question.answers) - 1}.")
+        raise RefusedRequest(400, "choice-number", last=len(question.answers) - 1)
     return choice

@@ -20,10 +20,10 @@ def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
-    colouring = _compute_colour_levels(view["colour"], schemes, x, results)
+    colouring = compute_copy_levels(view["colour"], schemes, x, results)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.caption(f"N: examples, H and W: height and width, C: channels, x̂: the normalized x.{lines}")
+    st.markdown(f"**N**: examples. **H**, **W**: height and width. **C**: channels. **x̂**: the normalized x.{lines}")
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         field = _describe_fields(scheme, view["focus"], x.shape)
@@ -31,7 +31,7 @@ def show_compared_cubes(
         column.markdown(f"**{scheme.label}**  \n{field}  \n{use}")
 
 
-def _compute_colour_levels(
+def compute_copy_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
     """Return the colour levels of all cubes, (schemes, N, H, W, C), in one scale, and their legend."""

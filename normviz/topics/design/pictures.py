@@ -90,8 +90,8 @@ def render_picture_table(changes: Sequence[str]) -> str:
         "no normalization",
         *(f"{SCHEMES[key].label}<small>{_describe_scope(SCHEMES[key])}</small>" for key in BEST_KNOWN),
     )
-    heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(("", *names)))
-    rows = ["".join(heads), _write_picture_row("before", changes[0], 0, False)]
+    heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(names, 1))
+    rows = [f"<td></td>{''.join(heads)}", _write_picture_row("before", changes[0], 0, False)]
     rows += [_write_picture_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
     if FIRST_PICTURE_CHANGE in changes:
         rows += [

@@ -14,12 +14,13 @@ import numpy as np
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.jobs.gpu import uses_gpu
 from normviz.jobs.results import ArrayJob, Arrays
-from normviz.jobs.spec import JobStep, run_to_end
+from normviz.jobs.spec import JobStep
 from normviz.topics.design.demands import Demands, Invariances, demand_exactly
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
-from normviz.topics.table1.forward import ForwardJob
-from normviz.topics.table1.results import TableResultCache
+from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement
+from normviz.topics.table1.results import TableResultCache, plan_budget
 from normviz.topics.table1.table import Cell, build_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
@@ -36,7 +37,7 @@ FIRST_SAMPLE_SIZE = 8
 """Number of schemes of each set of invariances that are trained before all others."""
 
 MAX_JOB_SCHEMES = 64
-"""Most schemes in a job: one stack on a GPU, on both layers."""
+"""Most schemes in a job on a CPU; a GPU trains the largest stack that fits as one job."""
 
 ANSWER_CODES = (False, True, None)
 """Answers by their number in arrays: not invariant, invariant, unknown."""
@@ -71,11 +72,12 @@ def plan_trainings(
     ordered = order_schemes(layer, weights, seed)
     most = max(len(schemes) for schemes, _ in ordered)
     last = most if sample is None else min(sample, most)
+    size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_budget(setting)))
     jobs = []
     for start, end in pairwise(sorted({0, 1, min(FIRST_SAMPLE_SIZE, last), last})):
         taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
-        for k in range(0, len(taken), MAX_JOB_SCHEMES):
-            schemes, invariances = zip(*taken[k : k + MAX_JOB_SCHEMES], strict=True)
+        for k in range(0, len(taken), size):
+            schemes, invariances = zip(*taken[k : k + size], strict=True)
             jobs.append(TwinTraining(tuple(map(SchemeSpec.of, schemes)), invariances, setting))
     return tuple(jobs)
 
@@ -89,7 +91,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 
 @dataclass(frozen=True)
-class TwinTraining(ArrayJob, kind="design/twins", version=3):
+class TwinTraining(ArrayJob, kind="design/twins", version=4):
     """Job that measures schemes and trains them with their twins.
 
     Attributes:
@@ -112,7 +114,11 @@ class TwinTraining(ArrayJob, kind="design/twins", version=3):
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
-        results, cells = TableResultCache(), list[Cell]()
+        from normviz.train import compiled  # imports torch
+
+        if not uses_gpu(self):
+            compiled.start_loading()  # the stacks after the first second train several times as fast
+        results, cells = TableResultCache(limit=2 * len(self.rows) * len(NETWORKS)), list[Cell]()
         most = compute_stack_size(self.setting)
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
@@ -142,10 +148,11 @@ class TwinTraining(ArrayJob, kind="design/twins", version=3):
 
 def _measure(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
     """Measure and train schemes, and store the outcomes in `results`; yield the finished share, below 1."""
-    for scheme in schemes:
-        forward = ForwardJob.of(scheme, setting)
-        results.store_forward(forward, run_to_end(forward))
-        yield 0.0
+    from normviz.train import twins  # imports torch
+
+    for scheme, gaps in zip(schemes, twins.measure_output_gaps(schemes, setting), strict=True):
+        results.store_forward(ForwardJob.of(scheme, setting), ForwardMeasurement(gaps, {}))  # nothing fades at ε = 0
+    yield 0.0
     training = TableTrainingJob.of(schemes, setting, range(len(NETWORKS)))
     for step in training.steps():
         if step.share < 1:

@@ -49,7 +49,7 @@ def show_panels(view: View, theme: str) -> None:
         _draw_picture(even, x, result, focus, "darkened" if view["light"] < 1 else "original", theme)
         st.caption(describe_picture_source(view) + _write_caption(bool(np.isfinite(x).all())))
     with right:
-        _draw_original(_select_channels(even, focus))
+        _draw_stages(even, x, focus)
         st.latex(FORMULA_IN_WORDS)
         slider = st.container()
         draw_neighbourhood_slider(view)
@@ -59,10 +59,16 @@ def show_panels(view: View, theme: str) -> None:
         draw_eps_slider(view)
 
 
-def _draw_original(picture: np.ndarray) -> None:
-    """Draw a picture (H, W) or (H, W, 3) in even light."""
-    url = encode_data_url(convert_to_pixels(picture, *_find_range(picture)), "png")
-    st.html(f'<figure class="nv-original"><img alt="" src="{url}"><figcaption>original</figcaption></figure>')
+def _draw_stages(even: np.ndarray, x: np.ndarray, focus: Index) -> None:
+    """Draw small pictures of what comes before the normalization: the picture in even light, and x if it is darker."""
+    stages = {"original": even} | ({} if x is even or np.array_equal(x, even) else {"darkened": x})
+    ends = _find_range(_select_channels(even, focus))
+    figures = (
+        f'<figure><img alt="" src="{encode_data_url(convert_to_pixels(_select_channels(each, focus), *ends), "png")}">'
+        f"<figcaption>{name}</figcaption></figure>"
+        for name, each in stages.items()
+    )
+    st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
 def _draw_picture(
@@ -97,8 +103,8 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
     words = (
-        "Contrast: the standard deviation of a half’s pixels, before → after. The pixel in the ring is computed below. "
-        "A click moves the ring."
+        "Contrast: the standard deviation of the right half’s pixels, as a share of the left half’s. The pixel in the "
+        "ring is computed below. A click moves the ring."
     )
     return words if finite else f"{words} Purple: no finite number."
 
@@ -140,11 +146,9 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    levels = f"{before:.0%} → {after:.0%}"
     if view["light"] == 1:
-        return f"### Even light, contrast of the right half: {levels} of the left half’s."
-    change = "regains contrast" if after > before else "stays faint"
-    return f"### The right half, in shadow, {change}: {levels} of the left half’s."
+        return f"### Even light: the right half has {before:.0%} of the left half’s contrast; normalized, {after:.0%}."
+    return f"### The dark half has {before:.0%} of the bright half’s contrast; normalized, {after:.0%}."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:

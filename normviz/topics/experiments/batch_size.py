@@ -204,26 +204,29 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
-    names = [f"{size}{' ≠' if signs.get(size) else ''}" for size in BATCH_SIZES]
+    clear = tuple(size for size, sign in signs.items() if sign)
+    title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
     panels = [
         CurvePanel(
-            "Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES, names=names
+            "Test error after training",
+            errors,
+            "batch size N",
+            "test error, %",
+            "xy",
+            marks=BATCH_SIZES,
+            highlights=clear,
+            highlight_name=title,
         ),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    budget, other, side = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits", "left")
+    budget, other = (
+        (f"for {setting.steps} steps", "smaller batches see fewer digits")
         if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps", "right")
+        else ("on the same number of digits", "larger batches take fewer steps")
     )
-    caption = (
-        f"**Compare curves at the same N**: all train {budget}, so {other}, which alone can raise every curve on the "
-        f"{side}."
-    )
-    if pair and any(signs.values()):
-        caption += f" **≠**: {join_words([setting.names[k] for k in pair], 'and')} clearly differ."
+    caption = f"**Compare curves at the same N.** All train {budget}, so {other}, which alone can raise the error."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -314,14 +317,10 @@ def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[in
 
 
 def _format_sizes(sizes: Sequence[int]) -> str:
-    """Format some of the batch sizes: "every size", "size 2", "sizes 2 to 8", "sizes 2 and 128"."""
-    if len(sizes) == len(BATCH_SIZES):
-        return "every size"
-    if len(sizes) == 1:
-        return f"size {sizes[0]}"
+    """Format some of the batch sizes: "2", "2 to 8", "2 and 128"."""
     start = BATCH_SIZES.index(sizes[0])
     is_range = len(sizes) > 2 and BATCH_SIZES[start : start + len(sizes)] == tuple(sizes)
-    return f"sizes {f'{sizes[0]} to {sizes[-1]}' if is_range else join_words(sizes, 'and')}"
+    return f"{sizes[0]} to {sizes[-1]}" if is_range else join_words(sizes, "and")
 
 
 def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
@@ -329,13 +328,13 @@ def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: t
     name, other = (setting.names[k] for k in pair)
     signs = _find_size_signs(ended_outcomes, pair)
     worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))
-    if worse and better:
-        sizes = _format_sizes(better).removeprefix("sizes ").removeprefix("size ")
-        return f"{capitalize_first(name)}: worse than {other} at {_format_sizes(worse)}, better at {sizes}."
-    if worse or better:
-        word = "worse" if worse else "better"
-        return f"{capitalize_first(name)}: {word} than {other} at {_format_sizes(worse or better)}."
-    return f"{capitalize_first(name)} and {other}: no clear difference at any size."
+    if not worse and not better:
+        return f"{capitalize_first(name)} and {other}: no clear difference at any batch size."
+    (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
+    if len(sizes) == len(BATCH_SIZES):
+        return f"{capitalize_first(winner)} beats {loser} at every batch size."
+    plural, rest = "s" * (len(sizes) > 1), f", loses at {_format_sizes(better)}" if worse and better else ""
+    return f"{capitalize_first(winner)} beats {loser} at batch size{plural} {_format_sizes(sizes)}{rest}."
 
 
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
@@ -382,7 +381,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
         "training digits; running averages would add noise of their own."
     )
-    extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="small batches of ")
+    extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
     return Verdict(judge_signs(signs), says, condition, extent=extent)
 
 

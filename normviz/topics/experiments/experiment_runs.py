@@ -13,7 +13,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ArrayJob, ResultArchive, Results, is_complete
 from normviz.topics.experiments.state import PAGE
-from normviz.ui.runs import PageRun, RunSource, get_speed_estimator, open_run
+from normviz.ui.runs import PageRun, RunSource, get_spare_worker, get_speed_estimator, open_run
 
 RUN_KEY = f"{PAGE} work"
 """Session key of an experiment's run."""
@@ -22,13 +22,13 @@ FIRST_REPORT_SECONDS = 0.3
 """Seconds that a page waits for the first report of a run, which arrives before the next refresh."""
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_archive() -> ResultArchive:
     """Return the archive of results, shared by all sessions of this server and stored on its disk."""
     return ResultArchive(ResultCache())
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_experiment_queue() -> JobQueue:
     """Return the queue of all sessions for experiments and claims."""
     workers = count_workers()
@@ -37,6 +37,7 @@ def get_experiment_queue() -> JobQueue:
         jobs_per_request=workers,
         is_done=lambda job: not find_missing_jobs([job]),
         speed=get_speed_estimator(),
+        spare=get_spare_worker(),
     )
 
 
@@ -46,9 +47,8 @@ def find_missing_jobs(jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
 
 
 def join_running(missing: Sequence[ArrayJob]) -> bool:
-    """Return True if another session runs all of these jobs; start workers while the visitor reads."""
+    """Return True if another session runs all of these jobs."""
     try:
-        get_experiment_queue().warm()
         return get_experiment_queue().is_in_progress(missing)
     except InvalidInput:  # a cluster that cannot be reached, which a run says
         return False

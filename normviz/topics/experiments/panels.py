@@ -22,7 +22,7 @@ from normviz.topics.experiments.figures import (
     is_rate_figure,
     split_figure,
 )
-from normviz.topics.experiments.reports import VERDICT_SIGNS, FigureSpec, Report
+from normviz.topics.experiments.reports import FigureSpec, Report
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, reset_values
 from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
@@ -102,7 +102,7 @@ def rerun_with_new_seeds(view: View) -> None:
 
 
 def _describe_example(found: Results, run: PageRun) -> str:
-    words = "Result computed in advance."
+    words = "The result below was computed in advance."
     ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
@@ -209,7 +209,7 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
     verdict = report.verdict
     why = f" {verdict.why or why}" if verdict.word != "open" else ""
     st.markdown(f"### {report.headline}")
-    st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {verdict.text[0].lower()}{verdict.text[1:]}.**{why}")
+    st.markdown(f"So the claim {verdict.text[0].lower()}{verdict.text[1:]}.{why}")
     with st.container(key="lead"):
         if figures:
             _draw_panels(figures[0], theme, LEAD_HEIGHT)

@@ -15,10 +15,10 @@ VERDICT_TEXTS: dict[VerdictKey, str] = {
     "holds": "Holds here",
     "holds-if": "Holds under a condition",
     "wrong": "Does not hold here",
-    "opinion": "No number decides it",
-    "open": "Not yet known",
+    "opinion": "Is not decided by numbers",
+    "open": "Is not decided yet",
 }
-"""Texts of the possible verdicts."""
+"""Texts of the possible verdicts, as words behind "The claim"."""
 
 VERDICT_SIGNS: dict[VerdictKey, str] = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
 """Signs of the possible verdicts."""
@@ -58,11 +58,12 @@ def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "
 
     Example:
         >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
-        'for batches of 2, unclear for 4, not for 8'
+        'for batches of 2, but not clearly for 4, not for 8'
     """
-    starts = {1: f"{before} {noun}", 0: f"unclear {before} ", -1: f"not {before} "}
+    starts = {1: f"{before} {noun}", 0: f"not clearly {before} ", -1: f"not {before} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    return ", ".join(f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names)
+    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
+    return f"{parts[0]}, but {', '.join(parts[1:])}" if groups[1] and parts[1:] else ", ".join(parts)
 
 
 def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:

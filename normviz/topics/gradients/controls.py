@@ -16,7 +16,8 @@ from normviz.topics.gradients.state import (
     is_relevant,
 )
 from normviz.ui import custom
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import View
+from normviz.ui.locks import bind_widget
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
@@ -32,17 +33,13 @@ def draw_controls(view: View) -> None:
             choose_scheme(PREFIX + "scheme")
             _draw_parameters(view, scheme)
         if is_relevant(view, "x"):
-            st.text_input(
-                f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **PERSIST_STATE, help="Separated by commas."
-            )
+            st.text_input(f"x: 2 to {MAX_NUMBERS} numbers", **bind_widget(PREFIX + "x"), help="Separated by commas.")
         page.draw("norm", "layout", "parts")
         with st.expander("Advanced"):
             if is_relevant(view, "eps"):
                 draw_eps_control(view, PREFIX)
             if is_relevant(view, "x"):
-                st.text_input(
-                    "∂L/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
-                )
+                st.text_input("∂L/∂x̂: a number for each x", **bind_widget(PREFIX + "dy"), help="From the network.")
             if is_relevant(view, "n"):
                 _draw_shape(view, get_page_scheme(view))
             page.draw_rest()
@@ -62,4 +59,4 @@ def _draw_shape(view: View, scheme: Scheme) -> None:
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
-        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], key=PREFIX + size, **PERSIST_STATE)
+        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], **bind_widget(PREFIX + size))

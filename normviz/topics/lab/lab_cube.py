@@ -6,7 +6,6 @@ import numpy as np
 
 from normviz.charts import cube
 from normviz.charts.axis_titles import make_axis_titles
-from normviz.charts.chart import Figure
 from normviz.charts.colourings import format_colour_name
 from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
@@ -17,7 +16,7 @@ from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
-from normviz.web.plot_message import CubeParts
+from normviz.web.plot_message import CubeParts, DrawnFigure
 
 HIGHLIGHT_WORDS = {
     "lock": "the chosen element"
@@ -50,19 +49,11 @@ class CubeLook(NamedTuple):
     is_picture: bool = False
 
 
-class DrawnCube(NamedTuple):
-    """A cube ready to be shown: its figure, its alternative text and its interactive parts."""
-
-    figure: Figure
-    alt: str
-    parts: CubeParts
-
-
 def draw_lab_cube(
     bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     look: CubeLook, theme: str,
     **parts: Any,
-) -> DrawnCube:  # fmt: skip
+) -> DrawnFigure:  # fmt: skip
     """Draw the cube with the elements that share statistics with the chosen one, its legend and its stages.
 
     Args:
@@ -95,7 +86,7 @@ def draw_lab_cube(
         legend=describe_layout(look.view, bound) + words, no_stages_note=still, **parts,
     )  # fmt: skip
     alt = bound.describe_picture(look.focus, look.view, format_colour_name(colour, scheme).lower())
-    return DrawnCube(cube.draw_cube(layout, levels, legend, theme), alt, cube_parts)
+    return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
 def choose_view(scheme: Scheme) -> str:

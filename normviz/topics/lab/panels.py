@@ -29,7 +29,8 @@ from normviz.topics.lab.element_data import build_element_data, describe_equal_s
 from normviz.topics.lab.figures import draw_histograms
 from normviz.topics.lab.lab_cube import AXIS_ROLES, has_pictures
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
-from normviz.ui.link import PERSIST_STATE, View, draw_segments
+from normviz.ui.link import View, draw_segments
+from normviz.ui.locks import bind_widget
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import store_sent_focus
@@ -103,7 +104,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     with right:
         kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
         if len(kinds) > 1:
-            st.segmented_control("Statistic", STATISTIC_NAMES, key="statistic", **PERSIST_STATE, required=True)
+            st.segmented_control("Statistic", STATISTIC_NAMES, **bind_widget("statistic"), required=True)
         shown = kinds[kind]
         figure = draw_statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
         if shown.moves:  # with the element under the pointer

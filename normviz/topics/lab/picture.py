@@ -22,4 +22,4 @@ def show_lab_cube(view: View, bound: SchemeOnShape, x: np.ndarray, result: Norma
         view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
     )  # fmt: skip
-    show_figure(drawn.figure, key="cube", alt=drawn.alt, cube=drawn.parts)
+    show_figure(drawn.figure, key="cube", alt=drawn.alt, cube=drawn.cube)

@@ -66,13 +66,6 @@ class TabValues:
     framework: str = choice("pytorch", FRAMEWORK_LABELS)
 
 
-@dataclass(frozen=True)
-class FrameValues:
-    """Page value of the part that is shown, for a frame in another page: "cube", or "" for the whole page."""
-
-    only: str = choice("", ("", "cube"))
-
-
 COMPUTED_PARAMS = (
     *tensor.PARAMS,
     *chosen.PARAMS,
@@ -85,7 +78,6 @@ COMPUTED_PARAMS = (
 PARAMS = (
     *COMPUTED_PARAMS,
     *create_params(TabValues),
-    *create_params(FrameValues),
     LOOK_PARAMS[0],
 )
 

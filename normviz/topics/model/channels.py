@@ -16,7 +16,7 @@ class ChannelGaps(NamedTuple):
     Attributes:
         number: the channels' places among the recorded ones.
         shift: the batch's mean minus the running one, in running standard deviations.
-        ratio: the batch's standard deviation over the running one.
+        ratio: the running standard deviation over the batch's: inference divides by so many times the batch's.
     """
 
     number: np.ndarray
@@ -29,20 +29,16 @@ def compute_channel_gaps(statistics: np.ndarray, eps: float) -> ChannelGaps:
     mean, variance, running_mean, running_variance = statistics.astype(float)
     with np.errstate(all="ignore"):
         deviation = np.sqrt(running_variance + eps)
-        shift, ratio = (mean - running_mean) / deviation, np.sqrt(variance + eps) / deviation
-    (number,) = np.nonzero(np.isfinite(shift) & np.isfinite(ratio))
+        shift, ratio = (mean - running_mean) / deviation, deviation / np.sqrt(variance + eps)
+    (number,) = np.nonzero(np.isfinite(shift) & np.isfinite(ratio) & (ratio > 0))
     return ChannelGaps(number, shift[number], ratio[number])
 
 
 def summarize_gaps(gaps: ChannelGaps) -> str:
     """Summarize in a heading how far the running averages of the median channel are from the batch."""
     shift, ratio = float(np.median(np.abs(gaps.shift))), float(np.median(gaps.ratio))
-    if ratio == 0:
-        return "This batch is constant"
-    if ratio < 1 / CLOSE:
-        return f"The running deviation is {typeset(1 / ratio, 2)} times that of this batch"
-    if ratio > CLOSE:
-        return f"This batch has {typeset(ratio, 2)} times the running deviation"
+    if not 1 / CLOSE <= ratio <= CLOSE:
+        return f"Inference divides by {typeset(ratio, 2)} times the deviation of this batch"
     if shift > CLOSE - 1:
-        return f"The batch mean is {typeset(shift, 2)} running deviations from the running mean"
+        return f"Inference subtracts a mean {typeset(shift, 2)} deviations from that of this batch"
     return "The running averages fit this batch"

@@ -9,7 +9,10 @@ from normviz.topics.model.channels import ChannelGaps
 
 
 def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
-    """Return a figure of a dot for each channel: the shift of its mean, and the ratio of its standard deviations."""
+    """Return a figure of a dot for each channel: the shift of its mean, and the ratio of its standard deviations.
+
+    The ratio has a logarithmic axis, so that half and twice are equally far from 1.
+    """
     colours, figure = THEMES[theme], Figure()
     line = style_reference_line(colours)
     figure.add_vline(0, line=line)
@@ -18,11 +21,10 @@ def draw_channel_gaps(gaps: ChannelGaps, theme: str = "light") -> Figure:
         x=gaps.shift, y=gaps.ratio, mode="markers", showlegend=False, name="",
         marker={"color": colours.training, "size": 10, "opacity": 0.7},
         customdata=gaps.number,
-        hovertemplate="channel %{customdata}<br>mean %{x:.3g} deviations away, deviation × %{y:.3g}",
+        hovertemplate="channel %{customdata}<br>mean %{x:.3g} deviations away, divided by %{y:.3g} × its deviation",
     )  # fmt: skip
-    reach, top = 1.15 * max(float(np.abs(gaps.shift).max()), 0.5), 1.15 * max(float(gaps.ratio.max()), 1.2)
-    figure.update_xaxes(
-        range=[-reach, reach], title={"text": "batch mean − running mean, in running deviations", "standoff": 4}
-    )
-    figure.update_yaxes(range=[-0.06 * top, top], title="deviation, batch / running", automargin=True)
+    reach = 1.15 * max(float(np.abs(gaps.shift).max()), 0.5)
+    height = 1.2 * max(float(np.abs(np.log10(gaps.ratio)).max()), 0.2)
+    figure.update_xaxes(range=[-reach, reach], title={"text": "batch mean − running mean, in σ", "standoff": 4})
+    figure.update_yaxes(type="log", range=[-height, height], dtick="D2", title="running σ ÷ batch σ", automargin=True)
     return apply_chart_style(figure, colours, {"l": 60, "t": 10, "b": 46})

@@ -1,5 +1,7 @@
 """Panels of the page "Your model": findings, the table of layers, and one layer with its links."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -20,12 +22,14 @@ from normviz.topics.model.reported import ReportedFinding, ReportedLayer, Report
 from normviz.topics.model.scale_effect import describe_scale_effect, measure_scale_effect
 from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES, get_model
 from normviz.topics.model.wording import (
+    CHANGE_UNIT,
     COLUMN_HELP,
     describe_layer,
     describe_output,
-    explain_table,
+    explain_axes,
     group_findings,
     list_cancelled,
+    list_problems,
     name_scheme,
     summarize_model,
     tabulate_layers,
@@ -35,23 +39,20 @@ from normviz.ui.link import View
 from normviz.ui.tensor import offer_tensor
 from normviz.web.components.plot import show_figure
 
-VISIBLE_FINDINGS = 3
-"""Findings above the table; others are folded."""
+MAX_NOTES = 3
+"""Notes below the table."""
 
 MAX_NAMED_LAYERS = 4
 """Layers that a finding names."""
 
-CHANNELS_CAPTION = (
-    "Each dot is a channel: its mean and standard deviation in this batch, beside the running averages of inference. "
-    "They agree where the dashed lines cross."
-)
-"""Caption of the figure of channels."""
+CHANNELS_NOTE = "Each dot is a channel. Where the dashed lines cross, batch and running averages agree."
+"""Explanation of the figure of channels."""
 
 TABLE_KEY = PREFIX + "table"
 
 
 def show(view: View, theme: str) -> None:
-    """Show a report: its findings, its layers, and the chosen one; nothing until there is a report."""
+    """Show a report: its findings, its layers, and beside them the chosen one; nothing until there is a report."""
     model = get_model(view)
     if model is None:
         return
@@ -59,45 +60,60 @@ def show(view: View, theme: str) -> None:
         show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
+        show_unmeasured(model)
         return
     layer = model.choose_layer(view["layer"])
-    show_layers(model, layer)
-    show_layer(layer, view, theme)
+    left, right = st.columns([8, 5], gap="medium")
+    with left:
+        show_layers(model, layer)
+    with right:
+        show_layer(layer, [each for each in model.findings if each.layer == layer.name], view, theme)
 
 
 def show_findings(model: ReportedModel) -> None:
-    """Show a summary and the findings, those of the same text together."""
-    st.markdown(f"**{escape_markdown(summarize_model(model))}** {describe_output(model)}")
-    groups = group_findings(model.findings)
-    for finding, layers in groups[:VISIBLE_FINDINGS]:
-        show_finding(finding, layers)
-    if rest := groups[VISIBLE_FINDINGS:]:
-        with st.popover(f"{len(rest)} more"):
-            for finding, layers in rest:
-                show_finding(finding, layers)
-    for note in model.notes[:VISIBLE_FINDINGS]:
-        st.caption(escape_markdown(note))
+    """Show a summary, and below it, folded if there are any, the findings, those of the same text together."""
+    summary, output, problems = escape_markdown(summarize_model(model)), describe_output(model), list_problems(model)
+    if not model.findings:
+        st.markdown(f"**{summary}** {output}")
+        return
+    names = _name_layers([*dict.fromkeys(each.layer for each in problems or model.findings)])
+    label = f":material/warning: **{summary[:-1]}:**" if problems else f"**{summary}** Advice:"
+    with st.expander(f"{label} {names}"):
+        st.markdown(output)
+        for finding, layers in group_findings(model.findings):
+            st.markdown(f"**{_name_layers(layers)}:** {format_finding(finding)}")
 
 
-def show_finding(finding: ReportedFinding, layers: list[str]) -> None:
-    """Show the layers and what was found; unfolded, the advice with a link."""
-    names = ", ".join(escape_markdown(name or "The whole model") for name in layers[:MAX_NAMED_LAYERS])
-    more = f" and {len(layers) - MAX_NAMED_LAYERS} more" if len(layers) > MAX_NAMED_LAYERS else ""
+def _name_layers(names: list[str]) -> str:
+    """Name the first of some layers, "" being the whole model, as Markdown."""
+    more = f" and {len(names) - MAX_NAMED_LAYERS} more" if len(names) > MAX_NAMED_LAYERS else ""
+    return ", ".join(escape_markdown(name or "the whole model") for name in names[:MAX_NAMED_LAYERS]) + more
+
+
+def format_finding(finding: ReportedFinding) -> str:
+    """Format what was found, the advice and its link, as Markdown."""
     thread = f" [Discussion on GitHub]({finding.thread})" if finding.thread else ""
-    with st.expander(f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}"):
-        st.markdown(f"{escape_markdown(finding.advice)}{thread}")
+    return f"{escape_markdown(finding.finding)} {escape_markdown(finding.advice)}{thread}"
 
 
 def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
-    """Show the table of layers below its explanation; a row that is chosen opens its layer."""
+    """Show the table of layers, with its explanation; a row that is chosen opens its layer."""
     row = model.list_names().index(chosen.name)
     st.session_state[TABLE_KEY] = {"selection": {"rows": [row], "columns": [], "cells": []}}
     with st.container(gap="xsmall"):
-        st.caption(explain_table(model))
+        st.markdown(CHANGE_UNIT)
         st.dataframe(
             tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
             column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
         )  # fmt: skip
+        st.caption(explain_axes(model))
+        show_unmeasured(model)
+
+
+def show_unmeasured(model: ReportedModel) -> None:
+    """Show the first notes on what was not measured."""
+    for note in model.notes[:MAX_NOTES]:
+        st.caption(escape_markdown(note))
 
 
 def _take_row() -> None:
@@ -108,26 +124,23 @@ def _take_row() -> None:
         state[PREFIX + "layer"] = model.layers[rows[0]].name
 
 
-def show_layer(layer: ReportedLayer, view: View, theme: str) -> None:
-    """Show one layer: what it computes, what it cancels, the pages that show it, and its running averages."""
+def show_layer(layer: ReportedLayer, findings: Sequence[ReportedFinding], view: View, theme: str) -> None:
+    """Show one layer: its findings, its running averages, what it computes, and the pages that show it."""
+    st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
+    for finding in findings:
+        st.markdown(f":material/warning: {format_finding(finding)}")
     statistics = layer.recorded.statistics if layer.recorded else None
     gaps = None if statistics is None else compute_channel_gaps(statistics, layer.eps or 0.0)
-    if gaps is None or not gaps.number.size:
-        _show_layer_words(layer, view)
-        return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        _show_layer_words(layer, view)
-    with right:
+    if gaps is not None and gaps.number.size:
         summary = summarize_gaps(gaps)
-        st.markdown(f"#### {summary}")
-        show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "16rem")
-        st.caption(CHANNELS_CAPTION)
+        st.markdown(f"**{summary}.** {CHANNELS_NOTE}")
+        show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "13rem")
+    _show_layer_words(layer, view)
 
 
 def _show_layer_words(layer: ReportedLayer, view: View) -> None:
     """Show what a layer computes and cancels, in words, and links to the pages that show it."""
-    st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}\n{describe_layer(layer)}")
+    st.markdown(describe_layer(layer))
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
         st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")

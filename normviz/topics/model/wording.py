@@ -59,20 +59,22 @@ def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
         "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
         "Normalization": [name_scheme(layer) for layer in model.layers],
         "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
-        "Change if the other examples are swapped": [describe_change(layer.influence) for layer in model.layers],
-        "Change if you call eval()": [describe_change(layer.gap) for layer in model.layers],
-        "Statistics from": [describe_sources(layer) for layer in model.layers],
+        "Change by other examples": [describe_change(layer.influence) for layer in model.layers],
+        "Change by eval()": [describe_change(layer.gap) for layer in model.layers],
     }
 
 
 COLUMN_HELP = {
-    "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
-    "Change if the other examples are swapped": "Change of one example's output when all others of its "
-    "batch are replaced, in training. σ is the standard deviation of the layer's output.",
-    "Change if you call eval()": "Change of the layer's output from training to inference mode, in the same unit.",
+    "Change by other examples": "Change of an example's output in training when all others of its batch are replaced.",
+    "Change by eval()": "Change of the layer's output from training to inference mode.",
 }
 """Explanations of the columns."""
 
+CHANGE_UNIT = (
+    "**σ** is the standard deviation of a layer's output: 0.1 σ is a small change, 1 σ a large one. "
+    "With batch norm some change is normal."
+)
+"""The unit of the table's changes, and what is normal."""
 
 MERE_ADVICE = ("folding",)
 """Findings that are no problem."""
@@ -92,8 +94,13 @@ def summarize_model(model: ReportedModel) -> str:
     counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
     kinds = ", ".join(f"{number} {name}" for number, name in counts)
     layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
-    problems = sum(finding.key not in MERE_ADVICE for finding in model.findings)
+    problems = len(list_problems(model))
     return f"{layers}. {pluralize(problems, 'problem') if problems else 'No problem'} found."
+
+
+def list_problems(model: ReportedModel) -> list[ReportedFinding]:
+    """Return the findings that are problems, and not mere advice."""
+    return [finding for finding in model.findings if finding.key not in MERE_ADVICE]
 
 
 def describe_output(model: ReportedModel) -> str:
@@ -105,13 +112,12 @@ def describe_output(model: ReportedModel) -> str:
     return f"In training, {outputs} depends on the rest of its batch. Calling eval() {mode} outputs."
 
 
-def explain_table(model: ReportedModel) -> str:
-    """Explain the table's unit, and the letters of its axes."""
+def explain_axes(model: ReportedModel) -> str:
+    """Explain the letters of the axes."""
     letters = set("".join(layer.layout for layer in model.layers))
     heads = any({"H", "T"} <= set(layer.layout) for layer in model.layers)
     words = {"N": "examples", "C": "channels", "T": "tokens", "H": "heads" if heads else "height", "W": "width"}
-    axes = ", ".join(f"{letter}: {word}" for letter, word in words.items() if letter in letters)
-    return f"σ: one standard deviation of the layer's output, so a change by 1 σ is large. {axes}."
+    return ", ".join(f"{letter}: {word}" for letter, word in words.items() if letter in letters) + "."
 
 
 def describe_layer(layer: ReportedLayer) -> str:
@@ -121,7 +127,8 @@ def describe_layer(layer: ReportedLayer) -> str:
     learned = "".join(f", {name} {_describe_range(*ends)}" for name, ends in values)
     axes = describe_averaged_axes(layer)
     over = "No axis is averaged" if axes == "–" else f"Averages over {axes}"
-    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}."
+    sources = f" Statistics from {describe_sources(layer)}." if layer.training else ""
+    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}.{sources}"
 
 
 def _describe_range(low: float, high: float) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.charts.common_charts import draw_gap_panels
 from normviz.charts.palette import THEMES
 from normviz.core.registry import BA_REFERENCE, Scheme
-from normviz.core.text import join_words, typeset
+from normviz.core.text import format_number, join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import capitalize_first, format_gap
@@ -125,17 +125,14 @@ def show_case_answer(
     """Show the answer of a case: curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
     losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
-    shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
+    shown, note = choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
-            gap = format_gap(select_training_gap(cell))
-            alt = f"{capitalize_first(shown['y'])} of network and twin; largest gap of the losses {gap}."
-            colours = [THEMES[theme].original, THEMES[theme].transformed]
-            show_twin_curves({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
+            show_twin_curves(build_twin_curves(cell, shown, theme), "curves")
         with st.container(key="told", gap="small"):
-            heading = _write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
-            why = f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
-            st.markdown(f"### {heading}\n{why}\n\n{note} {_describe_final_losses(cell, losses, setting)}")
+            heading = write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
+            why = write_case_reason(cell, scheme, setting)
+            st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small"):
                 following = find_next_case(view["cell"], cells, covered)
                 if following:
@@ -146,6 +143,23 @@ def show_case_answer(
         st.warning(warning, icon=":material/warning:")
     with st.expander("Checked in three ways"):
         _show_checks(cell, scheme, change, setting)
+
+
+def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict[str, Any]:
+    """Build the message of the plot of a case for `show_twin_curves`."""
+    gap = format_gap(select_training_gap(cell))
+    curves = [plot_data["first"], plot_data["second"]]
+    has_ends = plot_data["plays"] and all(map(len, curves))
+    ends = f" at the end {' and '.join(format_number(each[-1]) for each in curves)};" if has_ends else ""
+    alt = f"{capitalize_first(plot_data['y'])} of network and twin;{ends} largest gap of the losses {gap}."
+    colours = [THEMES[theme].original, THEMES[theme].transformed]
+    return {"alt": alt, "names": ["network", "twin"], "colours": colours, **plot_data}
+
+
+def write_case_reason(cell: Cell, scheme: Scheme, setting: Setting) -> str:
+    """Write the answer of a case in words, with its reason."""
+    change = TRANSFORMATIONS[cell.transformation]
+    return f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
 
 
 def open_case(key: str) -> None:
@@ -288,7 +302,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
     return f"{which}{score}"
 
 
-def _write_answer_heading(vote: str | None, cell: Cell) -> str:
+def write_answer_heading(vote: str | None, cell: Cell) -> str:
     """Write the answer as a heading, and whether a guess was right: "= Right: they learn the same way"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
@@ -296,7 +310,7 @@ def _write_answer_heading(vote: str | None, cell: Cell) -> str:
     return f"{ANSWER_SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWER_SENTENCES[answer]}"
 
 
-def _choose_plot_data(
+def choose_plot_data(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
     """Choose the data of the plot; return them with a sentence if they are not visibly different losses."""
@@ -310,7 +324,7 @@ def _choose_plot_data(
     return shown, "The difference is too small to see here."
 
 
-def _describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
+def describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
     """Describe the losses at the end of the training in a sentence."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."

@@ -177,14 +177,24 @@ def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
     return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)  # as many rows as a job on a GPU has; equal keys are then one object, and quickly compared
 def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
     """Return a key for each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
-    both = replace(_clear_idle_eps(scheme, setting), steps=1)
-    own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}
-    shared = {kind: HashedKey(computed, each) for kind, each in own.items()}
-    shared["neither"] = HashedKey(computed, replace(both, shift=1.0, delta=1.0))
+    shared = {
+        kind: HashedKey(computed, each) for kind, each in _reduce_by_kind(_clear_idle_eps(scheme, setting)).items()
+    }
     changes = (network.transformation for network in NETWORKS)
     kinds = ("neither" if change is None else "shift" if change.factor is None else "factor" for change in changes)
     return tuple(HashedKey(shared[kind], network) for network, kind in enumerate(kinds))
+
+
+@lru_cache(maxsize=64)
+def _reduce_by_kind(setting: Setting) -> dict[str, Setting]:
+    """Return the setting without the steps, and without the size of the change that a network does not have."""
+    both = replace(setting, steps=1)
+    return {
+        "factor": replace(both, shift=1.0),
+        "shift": replace(both, delta=1.0),
+        "neither": replace(both, shift=1.0, delta=1.0),
+    }

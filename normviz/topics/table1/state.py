@@ -87,7 +87,6 @@ class Page(Setting):
     cell: str = value("batch.dataset-rescaling", _fit_cell)
     panel: str = choice("changed", PANELS)
     reveal: bool = switch(False)
-    cover: bool = switch(True)  # in links of before: now every answer is covered until it is guessed
 
 
 def build_shape_setting(view: View) -> Setting:
@@ -105,7 +104,7 @@ PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_l
 
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value matters to the shown rows; links and controls omit irrelevant values."""
-    return name != "cover" and is_relevant_to_any(view["schemes"], name)
+    return is_relevant_to_any(view["schemes"], name)
 
 
 def build_table_setting(view: View) -> Setting:

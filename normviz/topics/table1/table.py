@@ -145,7 +145,8 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, fo
         measured, exact = results.get_forward(scheme, setting), results.get_forward(scheme, setting.in_float64)
         losses = results.get_losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-        found = _RowResults(measured, exact, losses, largest)
+        hollow = explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype)
+        found = _RowResults(measured, exact, losses, largest, hollow)
         row = [_compute_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
@@ -180,12 +181,13 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
 
 
 class _RowResults(NamedTuple):
-    """Results of a scheme: outputs at the setting and at its exact one, losses, and each network's largest gap."""
+    """Results of a scheme: outputs at the setting and in float64, losses, largest gap of each network, `degenerate`."""
 
     measured: ForwardMeasurement
     exact: ForwardMeasurement
     losses: np.ndarray
     largest: np.ndarray
+    degenerate: str | None
 
 
 def _compute_cell(
@@ -195,21 +197,22 @@ def _compute_cell(
     row: _RowResults,
     follow: bool,
 ) -> Cell:
-    measured, exact, losses, largest = row
+    measured, exact, losses, largest, hollow = row
     shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
-    hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
     parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _collect_gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = compute_change_size(change, setting)
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
     rounding = bound_rounding_gap(gaps, change, setting, "forward")
-    forward = judge_outputs(gaps, twin, change, of_x, setting)
-    trained = judge_losses(losses, largest, place, change, of_loss, setting)
+    loss_rounding = bound_rounding_gap(largest, change, setting, "training")
+    forward = judge_outputs(gaps, twin, of_x, rounding, setting.dtype)
+    trained = judge_losses(losses, largest, place, of_loss, loss_rounding, setting)
     if setting.in_float64 != setting:
         wide = _collect_gaps(exact)
-        exact_forward = judge_outputs(wide, twin, change, of_x, setting.in_float64)
+        exact_rounding = bound_rounding_gap(wide, change, setting.in_float64, "forward")
+        exact_forward = judge_outputs(wide, twin, of_x, exact_rounding, "float64")
         forward = _confirm_in_float64(forward, exact_forward, wide[twin], setting.dtype)
         trained = trained if parted else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
@@ -231,7 +234,7 @@ def _compute_cell(
         forward_unanswered=forward.why, trained=trained.together, unanswered=trained.why,
         paper=look_up_paper_cell(scheme.key, change.key), parted_by_rate=parted, pending=len(losses) < setting.steps,
         unchanged=change.factor is not None and setting.delta == 1.0,
-        rounding=float(bound_rounding_gap(largest, change, setting, "training")),
+        rounding=float(loss_rounding),
         fade=0.0 if fade is None else fade.largest, front=scheme.weight,
         faded=fade is None or _fades_as_predicted(fade.largest, gaps[twin], rounding, trained),
     )  # fmt: skip

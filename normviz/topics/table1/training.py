@@ -9,7 +9,6 @@ import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.executors import release_memory
 from normviz.jobs.spec import Job, JobStep
 from normviz.train import cost
 from normviz.train.problem import TrainingFailure
@@ -17,9 +16,6 @@ from normviz.train.setting import Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-LARGE_TRAINING_BYTES = 64 * 2**20
-"""Bytes of a training from which its memory is released at the end."""
 
 
 class TableTrainingOutcome(NamedTuple):
@@ -65,13 +61,6 @@ class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", versio
         The result has all its losses only once it also has the failures. Raises InvalidInput if a field does not fit
         the setting's layers, or the device is unknown.
         """
-        try:
-            yield from self._steps()
-        finally:
-            if cost.estimate_memory(self.setting, len(self.rows), len(self.networks)) > LARGE_TRAINING_BYTES:
-                release_memory()
-
-    def _steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
         from normviz.train import twins  # imports torch
 
         schemes, whole = self.schemes, self.setting.steps

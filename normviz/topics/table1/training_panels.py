@@ -1,4 +1,7 @@
-"""The training and the forward passes behind the Table 1 page, with a question before a long training."""
+"""The training and the forward passes behind the Table 1 page, with a question before a long training.
+
+Trainings run in worker processes, so that the server needs no torch, and a visitor on another page notices nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,9 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.describe.wording import capitalize_first, format_duration
-from normviz.jobs.executors import count_threads, create_thread_pool, limit_to_one_core
+from normviz.jobs.executors import count_short_jobs, create_thread_pool
 from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.topics.table1.forward import ForwardJob
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.smaller_settings import SettingChange, suggest_smaller_settings
@@ -25,6 +29,7 @@ from normviz.ui.frame import show_error
 from normviz.ui.runs import (
     PageRun,
     RunSource,
+    get_spare_worker,
     get_speed_estimator,
     open_run,
     rerun_on_change,
@@ -52,17 +57,18 @@ def get_table_results() -> TableResultCache:
     return TableResultCache()
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def get_table_queue() -> JobQueue:
     """Return the queue of all sessions for short trainings."""
-    workers = count_threads()
-    return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_speed_estimator())
+    workers = count_short_jobs()
+    executor = SingleGpuExecutor(workers, get_spare_worker(), niceness=0)  # a visitor waits for each training
+    return JobQueue(executor, workers=workers, speed=get_speed_estimator())
 
 
 @st.cache_resource
 def get_long_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
-    return JobQueue(create_thread_pool(1, limit_to_one_core), workers=1, speed=get_speed_estimator())
+    return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed=get_speed_estimator())
 
 
 @st.cache_resource

@@ -15,7 +15,6 @@ from normviz.core.tolerances import CONTROL_MARGINS, MACHINE_EPSILONS
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import format_gap
 from normviz.train.problem import (
-    MEASURED_NETWORKS,
     NETWORKS,
     ORIGINAL,
     PROBE,
@@ -60,28 +59,32 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
     """Return the largest gap that rounding explains; `kind`: "forward" or "training"."""
-    margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
-        margin * gaps[find_control_networks(change, disturbed, networks)].max(initial=0.0)
-        for disturbed, margin in margins.items()
+        margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
+        for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()
     )
     return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])
 
 
-def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> TwinVerdict:
-    """Judge whether the outputs of the twin at `place` equal the original's, from the gaps of all networks."""
+def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dtype: str) -> TwinVerdict:
+    """Judge whether the outputs of the twin at `place` equal the original's, from the gaps of all networks.
+
+    `size`: of the change; `rounding`: the gap that rounding explains.
+    """
     if np.isnan(gaps).any():
         return TwinVerdict(None, "Not measured yet.")
     if not np.isfinite(gaps[place]):
-        return TwinVerdict(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
-    rounding = bound_rounding_gap(gaps, change, setting, "forward")
+        return TwinVerdict(None, f"The sums overflow {dtype}, so there are no outputs to compare.")
     return _judge_gap(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["forward"], "outputs")
 
 
 def judge_losses(
-    losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
+    losses: np.ndarray, gaps: np.ndarray, place: int, size: float, rounding: float, setting: Setting
 ) -> TwinVerdict:
-    """Judge whether the losses of the twin at `place` equal the original's; `losses`: (steps, networks)."""
+    """Judge whether the losses of the twin at `place` equal the original's, as `judge_outputs` does.
+
+    `losses`: (steps, networks).
+    """
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")
     original = losses[:, ORIGINAL]
@@ -91,7 +94,6 @@ def judge_losses(
         )
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
         return TwinVerdict(None, "The transformed network overflows float16, so there is nothing to compare.")
-    rounding = bound_rounding_gap(gaps, change, setting, "training")
     if not gaps[CONTROL_POSITIONS].any():
         return TwinVerdict(
             None,

@@ -15,6 +15,9 @@ MARGIN = 0.12
 PICTURE_WIDTH = 300
 """Approximate width of the picture in pixels, for the size of its labels."""
 
+V_GAP = 10
+"""Distance of v from w in pixels."""
+
 LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
 """The sides of its anchor on which a label may stand."""
 
@@ -48,7 +51,8 @@ def draw_descent_paths(
 ) -> Figure:
     """Return a figure of paths of two weights over the loss, up to a step, and the last path's w and v as arrows.
 
-    Also drawn: the circle of all weights as long as the start. The paths are named from the first step on.
+    w begins at the origin, and v stands beside it, since both have the same direction. Also drawn: the circle of all
+    weights as long as the start. The paths are named from the first step on.
 
     Args:
         grid: x and y of the losses, of `make_square_grid`.
@@ -78,22 +82,24 @@ def draw_descent_paths(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
         marker={"color": colours.ink, "symbol": ["circle", "star"], "size": [10, 16]},
     )  # fmt: skip
-    _draw_arrow(figure, arrow_path[step], colours.ink, 2)
-    _draw_arrow(figure, v[step], colours.lines[len(paths)], 5)
-    x_side, y_side = np.sign(arrow_path[step])
-    figure.add_annotation(
-        x=arrow_path[step, 0] / 2, y=arrow_path[step, 1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * y_side,
-        yshift=-12 * x_side,
-    )  # fmt: skip
-    v_side = -14 * v[step] / np.linalg.norm(v[step])
-    figure.add_annotation(x=0, y=0, text="<b>v</b>", showarrow=False, xshift=v_side[0], yshift=v_side[1])
+    aside = np.array([-v[step, 1], v[step, 0]]) / np.linalg.norm(v[step])  # at right angles to both
+    gap = V_GAP * (x[-1] - x[0]) / PICTURE_WIDTH * aside
+    for name, vector, start_point, side, colour, width in (
+        ("w", arrow_path[step], np.zeros(2), -aside, colours.ink, 2),
+        ("v", v[step], gap, aside, colours.lines[len(paths)], 4),
+    ):
+        _draw_arrow(figure, start_point, vector, colour, width)
+        middle, (x_shift, y_shift) = start_point + vector / 2, 13 * side
+        figure.add_annotation(
+            x=middle[0], y=middle[1], text=f"<b>{name}</b>", showarrow=False, xshift=x_shift, yshift=y_shift
+        )
     arrows = np.linspace(np.zeros(2), [start, arrow_path[-1]], 20).reshape(-1, 2)
     label = LabelPlacer(
         figure, grid, np.concatenate([*paths.values(), circle, 0.2 * circle, arrows, np.repeat(places, 9, axis=0)])
     )
     for place, text in zip(places, ("start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    label.write(circle, f"circle: length g = {np.linalg.norm(start):.3g}")
+    label.write(circle, f"length {np.linalg.norm(start):.3g}, as at the start")
     named = paths if step else {}
     for k, (name, points) in enumerate(named.items()):
         others = np.concatenate([other for each, other in paths.items() if each != name])
@@ -110,10 +116,11 @@ def draw_descent_paths(
     return apply_chart_style(figure, colours, {"t": 34, "b": 52})
 
 
-def _draw_arrow(figure: Figure, vector: np.ndarray, colour: str, width: int) -> None:
-    """Draw a vector (2,) as an arrow from the origin."""
+def _draw_arrow(figure: Figure, start: np.ndarray, vector: np.ndarray, colour: str, width: int) -> None:
+    """Draw a vector (2,) as an arrow from a point (2,)."""
+    end = start + vector
     figure.add_annotation(
-        x=vector[0], y=vector[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
+        x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
         arrowhead=2, arrowsize=0.3 + 1.4 / width, arrowwidth=width, arrowcolor=colour,
     )  # fmt: skip
 
@@ -158,12 +165,18 @@ class LabelPlacer:
 
 
 def draw_values_by_step(
-    curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light", first_look: int = 0
+    curves: Mapping[str, np.ndarray],
+    step: int,
+    quantity: str,
+    theme: str = "light",
+    first_look: int = 0,
+    has_legend: bool = True,
 ) -> Figure:
     """Return a figure of curves of a quantity by name over the steps, up to a step.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
+    `has_legend`: False where the page names the colours.
     """
     colours = THEMES[theme]
     figure = Figure()
@@ -174,13 +187,13 @@ def draw_values_by_step(
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
         _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, 3), style_marker(k, colours))
-    figure.update_layout(showlegend=True)
+    figure.update_layout(showlegend=has_legend)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
     low, high = (float(np.log10(max(end, LOG_AXIS_FLOOR))) if logarithmic else end for end in (least, most))
     margin = 0.06 * (high - low) or 1.0
     figure.update_yaxes(title=quantity, range=[low - margin, high + margin], automargin=True, **scale)
-    return apply_chart_style(figure, colours, {"l": 60, "t": 30}, {"y": 1, "yanchor": "bottom"})
+    return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})
 
 
 def _draw_up_to_step(

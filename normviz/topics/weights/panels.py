@@ -2,6 +2,7 @@
 
 from functools import partial
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -73,29 +74,28 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step; before the first step, what each run trains."""
+    """Show the runs of SGD up to a step."""
     run = runs["weight"]
     st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_plane(runs, step, theme)
     with right:
-        if not step:
-            _explain_runs(theme)
+        _explain_runs(theme)
         curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-        _draw_curves(curves, step, "loss", "12rem", theme)
+        _draw_curves(curves, step, "loss", "10rem", theme, has_legend=False)
         if step:
             st.markdown(_explain_speed(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
-        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, len(runs))
+        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_look=len(runs))
         st.markdown(_explain_growth(run, rate))
 
 
 _RUN_SENTENCES = {
     "Without weight norm": "SGD changes w itself.",
-    "With weight norm": "SGD changes v and g. Then w has the direction of v and the length g.",
+    "With weight norm": "SGD changes v and g.",
 }
 """What each run trains, in the order of `RUN_NAMES`."""
 
@@ -104,7 +104,7 @@ def _explain_runs(theme: str) -> None:
     """Show what the two runs train, in the colours of their paths."""
     grey = "Lighter" if theme == "light" else "Darker"
     first, second = DIGIT_PAIR
-    st.markdown(f"Two runs of SGD learn to tell {first} from {second}, from the same **w**. {grey} grey: a lower loss.")
+    st.markdown(f"Two runs of SGD learn to tell digits {first} and {second} apart. {grey} grey: a lower loss.")
     show_legend(
         (style_curve(k, THEMES[theme])["color"], name, text) for k, (name, text) in enumerate(_RUN_SENTENCES.items())
     )
@@ -131,14 +131,14 @@ def _explain_speed(run: DescentPath, step: int) -> str:
 
 
 def _draw_curves(
-    curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str, first_look: int = 0
+    curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str, **style: Any
 ) -> None:
-    """Draw curves of a quantity up to a step; `height` in CSS, `first_look` as in `draw_values_by_step`."""
+    """Draw curves of a quantity up to a step; `height` in CSS, `style` as in `draw_values_by_step`."""
     said = "; ".join(
         f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
     )
     alt = f"The {quantity} up to step {step} of {STEPS}: {said}."
-    show_figure(draw_values_by_step(curves, step, quantity, theme, first_look), quantity, alt, height)
+    show_figure(draw_values_by_step(curves, step, quantity, theme, **style), quantity, alt, height)
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:

@@ -54,7 +54,7 @@ class Page(Setting):
     """Page values in the link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
-    step: int = integer(0, 0, STEPS)
+    step: int = integer(STEPS, 0, STEPS)
     pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"

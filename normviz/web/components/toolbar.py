@@ -1,4 +1,4 @@
-"""The toolbar of every page: copy its link, reset it, present it."""
+"""The toolbar of every page: share it, reset it, present it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,16 +8,23 @@ from normviz.web.components.component import create_component
 HTML = '<div class="nv-toolbar" role="toolbar"></div>'
 
 
-def show_toolbar(presenting: bool, framed: bool, on_reset: Callable[[], Any], on_present: Callable[[], Any]) -> None:
-    """Show the toolbar of the page: reset, and presentation.
+def show_toolbar(
+    presenting: bool,
+    on_share: Callable[[], Any],
+    on_reset: Callable[[], Any],
+    on_present: Callable[[], Any],
+    language: str,
+) -> None:
+    """Show the toolbar of the page: share, reset, and presentation.
 
     Args:
         presenting: True in presentation mode, in which the figure fills the window, in large type.
-        framed: True if the figure alone is shown, for a frame in another page.
+        on_share: called when the page is to be shared.
         on_reset: called when the page is reset.
         on_present: called when a presentation begins or ends.
+        language: of lessons and classes, for screen readers.
     """
     # Not isolated: it gives the whole page another look, and walks to other pages by their links.
     show = create_component("toolbar", HTML, isolate_styles=False)
-    data = {"label": "This page", "presenting": presenting, "framed": framed}
-    show(key="toolbar", data=data, on_reset_change=on_reset, on_present_change=on_present)
+    data = {"label": "This page", "presenting": presenting, "language": language}
+    show(key="toolbar", data=data, on_share_change=on_share, on_reset_change=on_reset, on_present_change=on_present)

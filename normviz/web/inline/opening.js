@@ -5,6 +5,7 @@
   const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
   const shown = () => {
     document.documentElement.classList.add("nv-open");
+    dispatchEvent(new Event("nv-open"));
     document.querySelector(".st-key-claims details[open]")?.scrollIntoView();
   };
   /** @param {string} selector */
@@ -12,10 +13,12 @@
   const UNFINISHED =
     '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])' +
     ', [data-testid^="stBidiComponent"]:not([data-shown])';
+  // what a link hides never has a size, and does not count
+  const isUnfinished = () => [...document.querySelectorAll(UNFINISHED)].some((each) => each.checkVisibility());
   const settled = () =>
     is('.stApp[data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]') &&
     (!is(".stSidebar") || is(".stSidebar .stElementContainer")) &&
-    !is(UNFINISHED) &&
+    !isUnfinished() &&
     document.fonts.status === "loaded";
   /** @param {number} left looks that are left */
   const again = (left) => setTimeout(look, PAUSE, left - 1);

@@ -11,6 +11,7 @@ from normviz.classroom.lessons.catalogue import read_shipped_lessons
 from normviz.classroom.lessons.lesson import LessonPlace
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
+from normviz.describe.interface_words import fill_words, get_words
 
 LESSONS = read_shipped_lessons()
 LINKS = sorted(
@@ -102,14 +103,43 @@ def test_the_way_leads_forward_and_back_on_one_page(press):
     assert (link, at.session_state["scheme"]) == ({"lesson": f"{KEY}.2"}, "batch")
 
 
+def test_reset_returns_to_the_state_of_the_step(monkeypatch):
+    toolbar = "normviz.ui.link.show_toolbar"
+    monkeypatch.setattr(toolbar, lambda *given: st.button("Reset", key="reset", on_click=given[2]))
+    at = open_place("group-norm.2", scheme="group", groups="3", n="2")
+    at = sound(at.button(key="reset").click().run())
+    assert at.query_params == {"lesson": "group-norm.2", "scheme": "group"}
+
+
+def test_a_bare_tensor_has_no_panel_until_its_question_is_answered(press):
+    at = open_place(f"{KEY}.1", scheme="none")
+    assert not [text for text in texts(at.markdown) if text.startswith("## ")]
+    at, _ = press(at, "lesson-answer-1")
+    assert [text for text in texts(at.markdown) if text.startswith("## Batch")]
+
+
 def test_a_presentation_goes_on_with_the_next_step(press):
     _, link = press(open_place("group-norm.1", scheme="layer", present="1"), "lesson-next")
     assert link == {"lesson": "group-norm.2", "scheme": "group", "present": "1"}
 
 
+def test_the_bar_is_in_the_language_of_the_link_and_goes_on_in_it(press):
+    at, link = press(open_place(f"{KEY}.1", scheme="none", lang="de"), "lesson-next")
+    assert link == {"lesson": f"{KEY}.2", "lang": "de"}
+    steps = {"number": 2, "count": len(LESSON.steps)}
+    assert next(each.value for each in at.caption) == fill_words(get_words("lesson", "de"), "step", **steps)
+    assert format_lesson_markdown(read_shipped_lessons("de")[KEY].steps[1].question) in bar(at)
+
+
+def test_an_unknown_language_is_reported():
+    at = open_place(f"{KEY}.1", scheme="none", lang="fr")
+    assert replaced(at) == ["Language: fr is not one of the choices; English is used."]
+    assert next(each.value for each in at.caption).startswith("Step 1")
+
+
 def test_an_answer_without_a_reveal_leaves_the_page_as_the_student_set_it(monkeypatch):
     still = replace(LESSON, steps=(replace(LESSON.steps[0], reveal=""),))
-    monkeypatch.setattr("normviz.classroom.lessons.panels.get_lessons", lambda: {KEY: still})
+    monkeypatch.setattr("normviz.classroom.lessons.panels.get_lessons", lambda language="en": {KEY: still})
     at = open_place(f"{KEY}.1", scheme="group", n="2")
     at = sound(at.button(key="lesson-answer-1").click().run())
     assert at.query_params == {"lesson": f"{KEY}.1.2", "scheme": "group", "n": "2"}

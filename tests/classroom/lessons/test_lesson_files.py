@@ -15,6 +15,7 @@ from normviz.classroom.lessons.lesson_files import MAX_BYTES, parse_lesson, read
 from normviz.classroom.lessons.lesson_markup import format_lesson_html, format_lesson_markdown
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES, get_words
 
 TEMPLATE = TEMPLATE_PATH.read_text()
 EVIL = "![](http://foreign/t) <script>alert(1)</script> [a](javascript:b) $x$ :smile: `c`"
@@ -167,13 +168,13 @@ def test_a_handout_has_all_questions_and_its_solutions_behind_them(key):
     ],
 )
 def test_a_printed_cube_shows_the_elements_that_share_a_mean(link, faces):
-    outlines = re.findall(r'<path d="([^"]*)" fill="#0072b2"', draw_step_cubes(link))
+    outlines = re.findall(r'<path d="([^"]*)" fill="#0072b2"', draw_step_cubes(link, get_words("lesson")))
     assert sum(outline.count("M") for outline in outlines) == faces
 
 
 @pytest.mark.parametrize("link", ["/?n=999&h=64&w=64", "/running", "/identities?row=one-group", "/?scheme=weight"])
 def test_a_page_without_a_small_cube_has_no_figure_in_print(link):
-    assert draw_step_cubes(link) == ""
+    assert draw_step_cubes(link, get_words("lesson")) == ""
 
 
 def test_a_teachers_own_lessons_come_after_those_of_the_app(tmp_path):
@@ -233,4 +234,7 @@ def test_the_command_lists_checks_and_makes_handouts(tmp_path, capsys):
 
 
 def test_all_files_are_lessons():
-    assert {path.stem for path in LESSONS_FOLDER.iterdir()} == set(read_shipped_lessons())
+    translations = [path for path in LESSONS_FOLDER.iterdir() if path.is_dir()]
+    assert {path.name for path in translations} == LANGUAGES.keys() - {DEFAULT_LANGUAGE}
+    for folder in (LESSONS_FOLDER, *translations):
+        assert {path.stem for path in folder.glob("*.*")} == set(read_shipped_lessons())

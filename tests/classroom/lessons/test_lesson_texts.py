@@ -8,11 +8,19 @@ from facts import NAMES
 
 from normviz.classroom.lessons.catalogue import LESSONS_FOLDER, SHIPPED_KEYS, read_shipped_lessons
 from normviz.classroom.lessons.lesson import MAX_STEPS
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 
 STEPS = [
     pytest.param(step, id=f"{key}.{k + 1}")
     for key, lesson in read_shipped_lessons().items()
     for k, step in enumerate(lesson.steps)
+]
+TRANSLATED = [
+    pytest.param(english, other, id=f"{language}.{key}.{k + 1}")
+    for language in LANGUAGES
+    if language != DEFAULT_LANGUAGE
+    for key, lesson in read_shipped_lessons(language).items()
+    for k, (english, other) in enumerate(zip(read_shipped_lessons()[key].steps, lesson.steps, strict=True))
 ]
 NUMBER = re.compile(r"(?<![\w.(^−-])[−-]?\d+(?:[./]\d+)*%?(?![\w(])")
 """A number in a text; −1 in "6 − 1" is 1."""
@@ -28,7 +36,7 @@ def list_texts(step):
 
 
 def list_numbers(text):
-    return NUMBER.findall(re.sub(r"Table \d|nn\.\w+\([^)]*\)+|shape \([^)]*\)|\((?:\d+, )+…?\d*\)", "", text))
+    return NUMBER.findall(re.sub(r"Tab(?:le|elle) \d|nn\.\w+\([^)]*\)+|shape \([^)]*\)|\((?:\d+, )+…?\d*\)", "", text))
 
 
 def check_fact(stated, expression):
@@ -65,7 +73,26 @@ def test_no_number_is_stated_without_an_expression(step):
     assert numbers - UNDECLARED - step.facts.keys() == set()
 
 
-@pytest.mark.parametrize("step", STEPS)
+def read_german_numbers(text):
+    """A text whose numbers are written as in English: 12 % as 12%, 0,5 as 0.5."""
+    return re.sub(r"(?<=\d)[ -]%", "%", re.sub(r"(?<=\d),(?=\d)", ".", text))
+
+
+@pytest.mark.parametrize(("english", "other"), TRANSLATED)
+def test_a_translation_opens_the_same_pages_and_states_the_same_numbers(english, other):
+    assert (other.link, other.reveal) == (english.link, english.reveal)
+    assert [each.is_right for each in other.answers] == [each.is_right for each in english.answers]
+
+    def list_all(step):
+        answers = (text for each in step.answers for text in (each.text, each.reason))
+        return [step.text, step.question, step.look, *answers]
+
+    for text, translated in zip(list_all(english), list_all(other), strict=True):
+        assert set(list_numbers(read_german_numbers(translated))) == set(list_numbers(text)), translated
+        assert translated != text or not text.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("step", [*STEPS, *(pytest.param(each.values[1], id=each.id) for each in TRANSLATED)])
 def test_a_step_asks_and_its_texts_are_sentences(step):
     assert step.question.endswith("?")
     texts = [step.text, step.look, *(each.reason for each in step.answers)]

@@ -82,7 +82,7 @@ def test_answers_that_arrive_together_are_recorded_together_and_each_hears_its_o
         await asyncio.sleep(0.01)
         if "bad" in batches[-1]:
             raise OSError("gone")
-        return [RefusedRequest(409, "closed") if each.device == "late" else each.choice for each in answers]
+        return [RefusedRequest(409, "question-closed") if each.device == "late" else each.choice for each in answers]
 
     async def run():
         writer = AnswerWriter(record)
@@ -119,7 +119,7 @@ def test_a_class_that_nobody_asks_about_is_forgotten():
 
 def test_an_unknown_code_is_refused_to_everyone_who_asks():
     async def read(code):
-        raise RefusedRequest(404, "no class")
+        raise RefusedRequest(404, "unknown-code")
 
     async def run():
         watch = ClassWatch(read, read)

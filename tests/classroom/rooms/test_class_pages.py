@@ -10,7 +10,6 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from normviz.classroom import words
 from normviz.classroom.lessons.catalogue import get_lessons
 from normviz.classroom.rooms.bodies import PACE_MODES
 from normviz.classroom.rooms.cell_question import make_cell_question
@@ -21,6 +20,7 @@ from normviz.classroom.rooms.limits import MAX_ANSWER_LENGTH, MAX_ANSWERS, MAX_T
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.classroom.rooms.routes import create_class_routes
 from normviz.classroom.rooms.state import CASE_TITLES, Page
+from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES, get_words
 from normviz.web.modules import MODULE_SOURCES
 
 STEPS = [step["key"] for lesson in list_lesson_steps() for step in lesson["steps"]]
@@ -53,7 +53,7 @@ def test_a_step_that_is_none_is_refused(key):
 
 
 def test_the_page_gives_no_answer_away_and_has_every_case_once():
-    data = build_desk_data(Page().cell, "")
+    data = build_desk_data(Page().cell, "", "en")
     cells = [cell for row in data["grid"]["rows"] for cell in row["cells"]]
     assert {cell["key"]: cell["title"] for cell in cells} == CASE_TITLES
     assert all(cell["covered"] for cell in cells)
@@ -69,21 +69,37 @@ def test_the_page_opens_with_any_link(link):
 
 
 @pytest.mark.parametrize(
-    ("found", "texts"),
+    ("part", "texts"),
     [
-        (words.DESK_WORDS, [MODULE_SOURCES[name].decode() for name in ("desk.js", "desk_markup.js")]),
-        (words.JOIN_WORDS, [*(MODULE_SOURCES[name].decode() for name in ("join.js", "join_view.js")), TEMPLATE]),
+        ("desk", [MODULE_SOURCES[name].decode() for name in ("desk.js", "desk_markup.js")]),
+        ("join", [*(MODULE_SOURCES[name].decode() for name in ("join.js", "join_view.js")), TEMPLATE]),
     ],
     ids=["desk", "join"],
 )
-def test_every_word_is_needed(found, texts):
+def test_every_word_is_needed(part, texts):
     by_mode = {*PACE_MODES, *(f"pace-{mode}" for mode in PACE_MODES)}
     unused = [
         name
-        for name in found
-        if name not in by_mode and not any(re.search(rf'"{name}"|words\.{name}\b|\{{{name}\}}', text) for text in texts)
+        for name in {name.removesuffix("-1") for name in get_words(part)} - by_mode
+        if not any(re.search(rf'"{name}"|words\.{name}\b|\{{{name}\}}', text) for text in texts)
     ]
     assert unused == []
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES.keys() - {DEFAULT_LANGUAGE}))
+def test_the_cases_of_table_1_are_translated_and_no_translation_is_left_over(language):
+    words, asked = get_words("table1", language), ""
+    for key in CASE_TITLES:
+        english, other = make_cell_question(key), make_cell_question(key, language)
+        assert other.answers == tuple(get_words("cell", language)[name] for name in ("yes", "no"))
+        assert (other.right, other.link) == (english.right, english.link)
+        asked += json.dumps([english.text, english.why], ensure_ascii=False).replace("\u00a0", " ")
+    english, other = (build_desk_data(Page().cell, "", each)["grid"] for each in (DEFAULT_LANGUAGE, language))
+    for name in ("label", "groups", "columns", "rows"):
+        asked += json.dumps(english[name], ensure_ascii=False).replace("\u00a0", " ")
+        assert other[name] != english[name]
+    assert [text for text in words if text not in asked] == []
+    assert make_cell_question("group.dataset-rescaling", language) == make_cell_question("group.dataset-rescaling")
 
 
 @pytest.fixture

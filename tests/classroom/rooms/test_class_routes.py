@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from html import escape
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from normviz.classroom.rooms import class_watch, limits, routes
 from normviz.classroom.rooms.codes import CODE_LENGTH, CODE_LETTERS, normalize_code
 from normviz.classroom.rooms.database import CLASSES, Database, read_database_url
 from normviz.classroom.rooms.join_page import build_join_page
+from normviz.classroom.rooms.lesson_question import make_lesson_question
 from normviz.classroom.rooms.rate_limit import RateLimit
 from normviz.classroom.rooms.rooms import Rooms
 from normviz.classroom.rooms.routes import ACTIONS, create_class_routes
@@ -23,6 +25,7 @@ from normviz.classroom.rooms.store import ClassStore
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
+from normviz.describe.interface_words import LANGUAGES, get_words
 from normviz.topics.table1.state import FIRST_ROWS
 
 
@@ -341,12 +344,39 @@ def test_a_text_comes_back_as_it_was_sent_or_is_refused(lecturer, text, answers)
         assert is_refusal(response)
 
 
-def test_the_page_of_a_student_is_light_and_the_same_for_every_class(client):
-    page = client.get("/join/BCDF2345")
-    assert page.text == client.get("/join/<script>").text == client.get("/join").text == build_join_page()
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_of_a_student_is_light_and_the_same_for_every_class(client, language):
+    page = client.get(f"/join/BCDF2345?lang={language}")
+    others = [client.get(f"/join/{code}?lang={language}").text for code in ("<script>", "")]
+    assert {page.text, *others} == {build_join_page(language)}
+    assert f'<html lang="{language}">' in page.text
+    assert escape(get_words("join", language)["privacy"]) in page.text
     assert len(page.content) < 15_000
     assert "http" not in page.text
     assert page.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("unknown", ["fr", "<script>", "x" * 5000, ""])
+def test_the_page_of_a_student_in_an_unknown_language_is_in_english(client, unknown):
+    assert client.get("/join/BCDF2345", params={"lang": unknown}).text == build_join_page("en")
+
+
+@pytest.mark.parametrize(
+    ("asked", "language"),
+    [("de", "de"), ("de-AT,en;q=0.5", "de"), ("en", "en"), ("fr,de", "en"), ("", "en"), ("/", "en")],
+)
+def test_questions_and_refusals_are_in_the_language_that_is_asked_for(client, asked, language):
+    headers = {"Accept-Language": asked}
+    assert client.get("/class/BCDF2345", headers=headers).json() == {
+        "error": get_words("refusal", language)["unknown-code"]
+    }
+    lecturer = Lecturer(client)
+    client.headers.update(headers)
+    lecturer.post("question", lesson="group-norm.1")
+    assert (
+        client.get(f"/class/{lecturer.code}").json()["question"]["text"]
+        == make_lesson_question("group-norm.1", language).text
+    )
 
 
 def test_a_database_that_fails_is_said_in_one_line(tmp_path, capsys):

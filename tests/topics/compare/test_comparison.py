@@ -18,6 +18,7 @@ from normviz.topics.compare.comparison import (
     summarize_batch_use,
     tabulate_properties,
 )
+from normviz.ui.cube_row import draw_cube_row
 
 OPTIONS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 SHAPE = (4, 3, 2, 6)
@@ -147,3 +148,12 @@ def test_the_sentence_under_a_cube_is_what_changing_another_example_does(key, sh
     if alone.startswith(("**yes", "**as")):  # more is left than zeros or signs
         xhat = np.abs(normalize(x[:1], scheme, 1e-5).xhat)
         assert np.ptp(xhat) > 1e-3
+
+
+def test_the_description_of_the_cubes_says_what_is_lit_in_each():
+    x = np.zeros((4, 4, 4, 6))
+    schemes = [SCHEMES[key] for key in ("none", "batch", "layer")]
+    alt = draw_cube_row(schemes, x, [x] * 3, {"focus": (0, 0, 0, 2), "camera": ""}, "light").alt
+    assert "in 3 cubes, one for each scheme. None: no elements share a statistic." in alt
+    assert "64 elements: all n, h, w of channel 2" in alt
+    assert "96 elements: all h, w, c of example 0" in alt

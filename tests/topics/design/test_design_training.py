@@ -24,7 +24,7 @@ from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, T
 from normviz.topics.design.training_results import TwinCount, count_by_set, describe_exceptions, list_twin_answers
 from normviz.topics.design.wording import format_scheme_line
 from normviz.topics.table1 import table
-from normviz.train import cost, devices, twins
+from normviz.train import compiled, cost, devices, twins
 from normviz.train.problem import NETWORKS
 
 FRONTS = {"none": ("none",), "any": FRONT_KEYS}
@@ -223,6 +223,15 @@ def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
     after = run_to_end(part)
     assert stacks == [len(part.rows)]
     assert all((after[name] == before[name]).all() for name in ("forward", "trained", "agrees", "why"))
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_a_job_on_a_cpu_loads_the_compiled_kernels(monkeypatch, on_gpu):
+    loaded = []
+    monkeypatch.setattr(compiled, "start_loading", lambda: loaded.append(True))
+    monkeypatch.setattr(training, "uses_gpu", lambda job: on_gpu)
+    next(plan_trainings("dense", sample=1)[0].steps())
+    assert bool(loaded) == (not on_gpu)
 
 
 @pytest.mark.parametrize("layer", LAYERS)

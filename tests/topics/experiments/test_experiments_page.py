@@ -108,13 +108,13 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
     assert any(EXPERIMENTS[key].about(EXPERIMENTS[key].setting()) in text for text in texts(at.caption))
-    (reason,) = (text for text in texts(at.markdown) if " The claim: " in text)
-    assert (EXPERIMENTS[key].why or "the border") in reason or "Not yet known".lower() in reason
+    (reason,) = (text for text in texts(at.markdown) if text.startswith("So the claim "))
+    assert (EXPERIMENTS[key].why or "the border") in reason or "is not decided yet" in reason
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
     if get_example_path(key).exists():
-        (note,) = (each for each in at.markdown if each.value == "Result computed in advance.")
+        (note,) = (each for each in at.markdown if each.value == "The result below was computed in advance.")
         assert note.proto.help == f"Computed with normviz {normviz.__version__}."
         assert plots(at).keys() - {"blank"}
     else:
@@ -154,7 +154,7 @@ def shipped(monkeypatch):
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
     assert headlines(at) == ["### Batches of 2: layer norm has 25% test error."]
-    assert "Result computed in advance." in texts(at.markdown)
+    assert "The result below was computed in advance." in texts(at.markdown)
     assert re.fullmatch(r"Run it yourself · about \d+ seconds?", at.button(key="start run").label)
     at = press(at, "start run")
     assert held.waits.wait(SOON)  # it really trains
@@ -205,7 +205,7 @@ def test_schemes_have_the_colours_of_their_curves():
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
     for place, look in enumerate(range(3), 1):
         assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]} !important;" in style
-    lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "name" in trace}
+    lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
     assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
@@ -222,7 +222,7 @@ def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
     assert words == "Lines: means of 8 networks. Bars: 95% confidence intervals of these means."
-    assert any(text.startswith("**Compare curves at the same N**: all train for 200") for text in texts(at.markdown))
+    assert any(text.startswith("**Compare curves at the same N.** All train for 200") for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)

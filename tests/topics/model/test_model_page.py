@@ -40,9 +40,10 @@ def links(at):
 def test_the_page_opens_on_an_example_with_its_problems_first():
     at = opened()
     words = said(at)
-    assert "7 normalizations: 6 Batch, 1 Group. 3 problems found." in words
-    assert "**bn1.** Its parameters are frozen" in at.expander[0].label
-    assert words.index("Call eval() on the layer") < words.index("### bn1: Batch")
+    summary = "**7 normalizations: 6 Batch, 1 Group. 3 problems found:**"
+    assert at.expander[0].label == f":material/warning: {summary} bn1, bn2, the whole model"
+    assert "**bn1:** Its parameters are frozen" in words
+    assert ":material/warning: Its parameters are frozen" in words[words.index("### bn1: Batch") :]
     assert "https://github.com/pytorch/pytorch/issues/86590" in words
     assert "In training, each output depends on the rest of its batch. Calling eval() changes outputs." in words
     (table,) = at.dataframe
@@ -51,8 +52,7 @@ def test_the_page_opens_on_an_example_with_its_problems_first():
     ]  # fmt: skip
     assert dict(table.value.iloc[5]) == {
         "Layer": "norm", "Normalization": "Group", "Averages over": "H, W, C in 4 groups",
-        "Statistics from": "each example", "Change if the other examples are swapped": "none",
-        "Change if you call eval()": "none",
+        "Change by other examples": "none", "Change by eval()": "none",
     }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_ones_own_model_begins_with_the_steps_and_ends_with_the_report():
     ]  # fmt: skip
     assert not at.dataframe
     upload(at, "layers.npz", CONTENT)
-    assert "5 normalizations: 3 RMS" in said(at)
+    assert "5 normalizations: 3 RMS" in at.expander[-1].label
     assert at.dataframe[0].value["Layer"][2] == "⚠ k_norm"
     upload(at, "broken.npz", CONTENT[:900])
     assert at.error[0].value == (

@@ -28,7 +28,7 @@ from normviz.topics.model.state import EXAMPLES_FOLDER
 from normviz.topics.model.wording import (
     describe_layer,
     describe_output,
-    explain_table,
+    explain_axes,
     summarize_model,
     tabulate_layers,
 )
@@ -154,7 +154,7 @@ def show_all(model):
     """All that the page makes of a model."""
     tabulate_layers(model)
     summarize_model(model)
-    explain_table(model)
+    explain_axes(model)
     for layer in model.layers:
         describe_layer(layer)
         for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme, measure_scale_effect):

@@ -19,7 +19,7 @@ from normviz.jobs.job_queue import LEASE_SECONDS
 LINK = f"schemes={','.join(SCHEMES)}&layer=conv&width=128&depth=4&batch=256&steps=1000"
 SLOW = 2.0
 MOST = 1000 * 2**20
-"""Bytes of the server with this one training: torch and the libraries, the forward passes, and a training's budget."""
+"""Bytes of the server or of the worker with this training: torch and the libraries, and a training's budget."""
 
 pytestmark = [
     pytest.mark.heavy,

@@ -181,9 +181,7 @@ def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
     gaps = compute_loss_gaps(results.get_losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
-        assert names[name][1] == pytest.approx(
-            gaps[find_control_networks(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05
-        )
+        assert names[name][1] == pytest.approx(gaps[find_control_networks(change, disturbed)].max(), rel=0.05)
     assert names["probe"][1] == pytest.approx(gaps[PROBE], rel=0.05)
 
 

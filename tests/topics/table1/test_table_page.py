@@ -200,10 +200,10 @@ def test_the_next_case_leads_through_all_that_are_covered():
     assert "Next case" not in [button.label for button in at.button]
 
 
-def test_a_link_of_before_that_covers_the_answers_opens_without_a_note():
+def test_a_link_of_before_that_covers_the_answers_covers_the_case():
     at = open_table(cover="1", cell="layer.case-rescaling", **SMALL)
     assert replaced(at) == []
-    assert "cover" not in at.query_params
+    assert at.button(key="cover show").label == "Show"
     assert "## Layer norm, one image of each batch ×\u00a010" in texts(at.markdown)
 
 

@@ -224,10 +224,10 @@ def test_the_plane_names_all_that_it_shows(theme, step):
     np.testing.assert_allclose(np.hypot(circle.x, circle.y), 5**0.5)
     np.testing.assert_array_equal(places.y, [2, 0.5])
     words = " ".join(note.text for note in figure.layout.annotations)
-    assert all(name in words for name in ("start", "lowest loss", "circle: length g = 2.24"))
+    assert all(name in words for name in ("start", "lowest loss", "length 2.24, as at the start"))
     assert all((f"<b>{name}</b>" in words) == (step > 0) for name in paths)
-    arrows = [(note.x, note.y) for note in figure.layout.annotations if note.showarrow]
-    np.testing.assert_array_equal(arrows, [paths["last"][step], v[step]])
+    arrows = [(note.x - note.ax, note.y - note.ay) for note in figure.layout.annotations if note.showarrow]
+    np.testing.assert_allclose(arrows, [paths["last"][step], v[step]])
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert axes[1].scaleanchor == "x"

@@ -14,10 +14,14 @@ from normviz.topics.geometry.state import get_rate_run, get_twin_gaps
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 SMOOTHING_WINDOW = 20
 """Mini-batches over which the last loss is averaged."""
+
+RUN_TITLES = {"lengths": "Length of W, ‖W‖", "effective": "Effective learning rate, η/‖W‖²"}
+"""Titles of the curves of a run."""
 
 RATE_LABELS = {0: "η", 1: "η · δ", 2: "η · δ²"}
 
@@ -41,27 +45,13 @@ def tabulate_run(curves: rate.TrainingCurves) -> dict[str, list]:
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     """Draw the length of W and the effective rate by step, under a sentence on their course."""
-    grown, shrunk = (
-        curves.length[-1, 0] / curves.length[0, 0],
-        curves.effective_rates[-1, 0] / curves.effective_rates[0, 0],
-    )
-    st.markdown(
-        f"### SGD makes W {format_number(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
-        f"{format_number(100 * (1 - shrunk), 2)}%."
-    )
-    panels = {
-        "lengths": ("Length of W, ‖W‖", curves.length[:-1, 0]),
-        "effective": ("Effective learning rate, η/‖W‖²", curves.effective_rates[:, 0]),
-    }
-    for column, (key, (title, row)) in zip(st.columns(2, gap="medium"), panels.items(), strict=True):
+    st.markdown(write_growth_headline(curves))
+    for column, key in zip(st.columns(2, gap="medium"), RUN_TITLES, strict=True):
         with column:
-            alt = f"{title} by step: from {row[0]:.3g} to {row[-1]:.3g}."
-            figure = draw_titled_curves(
-                title, {"batch norm": StyledCurve(np.arange(len(row)), row, 0)}, "step", theme=theme
-            )
-            show_figure(figure, key, alt, "23rem")
+            drawn = draw_run_curve(curves, key, theme)
+            show_figure(drawn.figure, key, drawn.alt, drawn.height)
     losses = curves.losses[:, 0]
-    st.markdown(_explain_growth(curves))
+    st.markdown(explain_growth(curves))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
         f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
@@ -69,7 +59,26 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     )
 
 
-def _explain_growth(curves: rate.TrainingCurves) -> str:
+def write_growth_headline(curves: rate.TrainingCurves) -> str:
+    """Write by how much W grows in a run, and its effective learning rate falls."""
+    grown = curves.length[-1, 0] / curves.length[0, 0]
+    shrunk = curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]
+    return (
+        f"### SGD makes W {format_number(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
+        f"{format_number(100 * (1 - shrunk), 2)}%."
+    )
+
+
+def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFigure:
+    """Draw the length of W, "lengths", or its effective learning rate, "effective", by step."""
+    row = {"lengths": curves.length[:-1, 0], "effective": curves.effective_rates[:, 0]}[key]
+    alt = f"{RUN_TITLES[key]} by step: from {row[0]:.3g} to {row[-1]:.3g}."
+    curve = StyledCurve(np.arange(len(row)), row, 0)
+    figure = draw_titled_curves(RUN_TITLES[key], {"batch norm": curve}, "step", theme=theme)
+    return DrawnFigure(figure, alt, "23rem")
+
+
+def explain_growth(curves: rate.TrainingCurves) -> str:
     """Explain why W only grows, and how closely the run follows the equation."""
     least = curves.shortest[:, 0].min()
     if least < -ROUNDING:

@@ -22,6 +22,7 @@ from normviz.ui.link import View, draw_segments
 from normviz.ui.saving import draw_download_button
 from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 CIRCLE_TOLERANCE = 5e-4
 """A vector that is shorter than the radius by at most this share counts as on the circle."""
@@ -38,9 +39,8 @@ def show(view: View, theme: str) -> None:
     _choose_stage(example.stage)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        step = example.stage == "step"
-        figure = draw_step(long, short, theme) if step else draw_stage(long.before, example.stage, theme)
-        show_figure(figure, "space", _write_alt_text(long, short, example.stage), "min(29rem, 72vw, 58vh)")
+        drawn = draw_vectors(long, short, example.stage, theme)
+        show_figure(drawn.figure, "space", drawn.alt, drawn.height)
     with right:
         st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
         st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
@@ -49,6 +49,12 @@ def show(view: View, theme: str) -> None:
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
+
+
+def draw_vectors(long: DescentStep, short: DescentStep, stage: str, theme: str) -> DrawnFigure:
+    """Draw the vectors of a stage in space."""
+    figure = draw_step(long, short, theme) if stage == "step" else draw_stage(long.before, stage, theme)
+    return DrawnFigure(figure, _write_alt_text(long, short, stage), "min(29rem, 72vw, 58vh)")
 
 
 def _choose_stage(stage: str) -> None:

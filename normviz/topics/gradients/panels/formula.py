@@ -20,6 +20,7 @@ from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_te
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 
@@ -90,35 +91,52 @@ def _show_lines(scheme: Scheme) -> None:
 
 def _show_rows(lines: Sequence[Formula]) -> None:
     """Show formulas in rows, with related formulas side by side."""
-    for names in _ROWS:
+    for row in arrange_lines(lines):
         with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
-            for line in lines:
-                if line.name in names:
-                    st.latex(line.latex, width="content")
+            for line in row:
+                st.latex(line.latex, width="content")
+
+
+def arrange_lines(lines: Sequence[Formula]) -> list[list[Formula]]:
+    """Arrange formulas in rows, with related formulas side by side."""
+    return [[line for line in lines if line.name in names] for names in _ROWS]
 
 
 def _show_in_and_out(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, theme: str
 ) -> None:
     """Show ∂L/∂x̂ and ∂L/∂x as heat maps, and the part of the gradient that the backward pass removes."""
+    for key in ("incoming", "outgoing"):
+        drawn = draw_gradient_map(comparison, key, theme)
+        show_figure(drawn.figure, key, drawn.alt, drawn.height)
+    st.markdown(describe_gradient_invariances(scheme, eps))
+    st.table(tabulate_sums(tensors, comparison), border="horizontal")
+
+
+def draw_gradient_map(comparison: GradientComparison, key: str, theme: str) -> DrawnFigure:
+    """Draw ∂L/∂x̂, "incoming", or ∂L/∂x, "outgoing", as a heat map."""
+    title, values, zero = {
+        "incoming": ("d comes in", comparison.formula.dxhat, 0.0),
+        "outgoing": ("∂L/∂x goes out", comparison.formula.dx, ROUNDING * comparison.frozen),
+    }[key]
+    largest = format_number(np.abs(values).max(), zero_threshold=zero)
+    alt = f"{title}: a heat map of {wording.format_shape(values.shape)} numbers, the largest {largest}."
+    return DrawnFigure(draw_tensor_map(values, title, theme, zero), alt, "11.5rem")
+
+
+def tabulate_sums(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list[str]]:
+    """Return the sums of both gradients, alone and weighted by x, as columns by name."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
-    least = ROUNDING * comparison.frozen
-    shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂L/∂x goes out", dx, least))
-    for key, title, values, zero in shown:
-        largest = format_number(np.abs(values).max(), zero_threshold=zero)
-        alt = f"{title}: a heat map of {wording.format_shape(tensors.x.shape)} numbers, the largest {largest}."
-        show_figure(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
-    st.markdown(_describe_invariances(scheme, eps))
     rows: dict[str, list[str]] = {"": [], "d": [], "∂L/∂x": []}
     for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
         least = ROUNDING * comparison.frozen * float(np.abs(factor).sum())
         rows[""].append(name)
         rows["d"].append(format_number((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
         rows["∂L/∂x"].append(format_number((factor * dx).sum(), 4, least))
-    st.table(rows, border="horizontal")
+    return rows
 
 
-def _describe_invariances(scheme: Scheme, eps: float) -> str:
+def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
     """Describe which part of the gradient normalization removes."""
     letter = {"activation": "x", "weight": "W"}[scheme.tensor]
     shift = f"a shift of all {letter} changes nothing, so ∂L/∂{letter} sums to 0"

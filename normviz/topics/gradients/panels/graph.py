@@ -13,6 +13,7 @@ from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 READING_SECONDS = 4.0
 """Seconds for a sentence to be read."""
@@ -57,8 +58,8 @@ def show_chain(view: View, theme: str) -> None:
         left, right = st.columns([5, 4], gap="medium")
         said = describe_chain_step(one, STEPS[step])
         with left:
-            alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            show_figure(draw_chain(one, step, _find_zero_limit(one), theme), "chain", alt, "min(26rem, 68vh)")
+            drawn = draw_chain_step(one, step, theme)
+            show_figure(drawn.figure, "chain", drawn.alt, drawn.height)
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
@@ -69,7 +70,7 @@ def show_chain(view: View, theme: str) -> None:
                 st.latex(_write_formula(len(x), theme))
             added = list_step_terms(one, STEPS[step])
             if added:
-                st.table(_tabulate_terms(one, STEPS[step], added), border="horizontal")
+                st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
             if STEPS[step] == "dmean":
                 st.caption(NO_FOURTH_PATH)
 
@@ -77,6 +78,13 @@ def show_chain(view: View, theme: str) -> None:
     draw_download_button(
         lambda: {name: np.broadcast_to(value, x.shape).tolist() for name, value in one._asdict().items()}, "chain"
     )
+
+
+def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
+    """Draw the computation graph at a step of the backward pass."""
+    said = describe_chain_step(values, STEPS[step]).replace("**", "")
+    alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
+    return DrawnFigure(draw_chain(values, step, _find_zero_limit(values), theme), alt, "min(26rem, 68vh)")
 
 
 def _show_paths(theme: str) -> None:
@@ -100,7 +108,7 @@ def _write_formula(count: int, theme: str) -> str:
     return r"\frac{\partial L}{\partial x} = " + " + ".join(added)
 
 
-def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
+def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
     """Return the terms of a gradient and their sum as columns by name, a row for each."""
     total, least = getattr(values, step), _find_zero_limit(values)
     rows = dict(terms)

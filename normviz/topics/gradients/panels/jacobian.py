@@ -1,5 +1,8 @@
 """The panel "Jacobian matrix": ∂x̂/∂x, with frames around the elements that share their statistics."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import streamlit as st
 
@@ -15,26 +18,58 @@ from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_te
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jacobian)
 
 
 def show_jacobian(view: View, theme: str) -> None:
     """Show the Jacobian under a sentence on its blocks."""
+    scheme, laid = get_page_scheme(view), compute_laid_jacobian(view)
+    st.markdown(laid.words)
+    drawn = draw_laid_jacobian(laid, theme)
+    show_figure(drawn.figure, "jacobian", drawn.alt, drawn.height)
+    show_weight_scheme_note(scheme)
+    columns = {name: laid.matrix[:, column].tolist() for column, name in enumerate(laid.names)}
+    draw_download_button(lambda: {"d xhat / d x": list(laid.names)} | columns, f"{scheme.key}-jacobian")
+
+
+class LaidJacobian(NamedTuple):
+    """The Jacobian with the elements of a field beside each other.
+
+    Attributes:
+        matrix: ∂x̂/∂x in this order.
+        names: the indices of the elements.
+        edges: the starts of the fields, and the end.
+        words: its structure in words.
+    """
+
+    matrix: np.ndarray
+    names: Sequence[str]
+    edges: np.ndarray
+    words: str
+
+
+def compute_laid_jacobian(view: View) -> LaidJacobian:
+    """Compute the Jacobian of the page's scheme on its small tensor, with the elements of a field beside each other.
+
+    Raises:
+        InvalidInput: the scheme does not fit the shape.
+    """
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
-    laid = find_jacobian_blocks(scheme, shape)
-    order = laid.order.tolist()
+    blocks = find_jacobian_blocks(scheme, shape)
+    order = blocks.order.tolist()
     ordered = cached_jacobian(make_small_tensors(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
     names = [",".join(map(str, index)) for index in np.ndindex(*shape)]
-    named = [names[k] for k in order]
-    said = _describe_structure(scheme, laid, len(laid.edges) - 1)
-    st.markdown(said)
-    alt = f"The Jacobian of {pluralize(len(names), 'element')} as a heat map. {said.replace('**', '')}"
-    show_figure(draw_jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
-    show_weight_scheme_note(scheme)
-    columns = {name: ordered[:, column].tolist() for column, name in enumerate(named)}
-    draw_download_button(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
+    words = _describe_structure(scheme, blocks, len(blocks.edges) - 1)
+    return LaidJacobian(ordered, [names[k] for k in order], blocks.edges, words)
+
+
+def draw_laid_jacobian(laid: LaidJacobian, theme: str) -> DrawnFigure:
+    """Draw the Jacobian as a heat map."""
+    alt = f"The Jacobian of {pluralize(len(laid.names), 'element')} as a heat map. {laid.words.replace('**', '')}"
+    return DrawnFigure(draw_jacobian_map(laid.matrix, laid.names, laid.edges, theme), alt, "min(26rem, 100vw)")
 
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:

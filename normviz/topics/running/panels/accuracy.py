@@ -8,7 +8,7 @@ from normviz.core.text import typeset
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import format_mean_percent
 from normviz.jobs.bounded_store import BoundedStore
-from normviz.jobs.executors import count_threads, create_thread_pool
+from normviz.jobs.executors import count_short_jobs, create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
@@ -36,6 +36,7 @@ from normviz.ui.runs import (
 )
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 CASES_NEEDING_OTHERS = ("stale", "batches")
 """Cases without a meaning at batch size 1: x̂ is 0 there, so the weights before it never move."""
@@ -56,7 +57,7 @@ def get_training_results() -> BoundedStore[str, TrainedNetworks]:
 @st.cache_resource
 def get_training_queue() -> JobQueue:
     """Return the queue of all sessions for trainings."""
-    workers = count_threads()
+    workers = count_short_jobs()
     return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
 
 
@@ -101,16 +102,26 @@ def show(view: View, theme: str) -> None:
         show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
-    _show_headline(measured, view, convention)
-    rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
-    said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
-    show_figure(
-        draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), "effect",
-        f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
-    )  # fmt: skip
+    for line in write_costliest_mistakes(measured, view, convention):
+        st.markdown(line)
+    rows = build_case_rows(measured, view, convention)
+    drawn = draw_case_rows(rows, theme)
+    show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
     if measured:
         draw_download_button(lambda: tabulate_accuracies(rows), "accuracy")
     _show_reasons(view, convention, measured)
+
+
+def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
+    """Build the rows of the chart: every case with its accuracies, None before they are measured."""
+    return [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
+
+
+def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
+    """Draw the accuracy of every case."""
+    said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
+    alt = f"Accuracy on unseen digits. {said or 'Training.'}"
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{3.2 * len(rows) + 3:g}rem")
 
 
 def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
@@ -192,18 +203,16 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
     return {key: row for key, row in words.items() if key not in missing}
 
 
-def _show_headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
-    """Show the costliest mistake and the next two as a headline."""
+def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
+    """Write the costliest mistake as a headline, and the next two as a sentence."""
     if not measured:
-        st.markdown("### Accuracy …% → …%")
-        st.markdown("Other mistakes: …")
-        return
+        return "### Accuracy …% → …%", "Other mistakes: …"
     right, words = measured["population"].mean(), describe_cases(view, convention)
     mistakes = [key for key in words if key not in cases.CORRECT_CASES]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
-    st.markdown(f"### Accuracy {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
     following = "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2])
-    st.markdown(f"Other mistakes: {following}.")
+    headline = f"### Accuracy {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}"
+    return headline, f"Other mistakes: {following}."
 
 
 def _show_reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:

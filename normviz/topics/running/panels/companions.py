@@ -10,6 +10,7 @@ from normviz.topics.running.figures import draw_strips
 from normviz.topics.running.state import build_stream_setting
 from normviz.ui.link import View
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
     lambda setting, eps: effects.normalize_among_others(setting, eps=eps)
@@ -18,6 +19,13 @@ cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
 
 def show(view: View, theme: str) -> None:
     """Show how the output of one example depends on the others in its mini-batch, by scheme."""
+    drawn, words = draw_outputs_among_others(view, theme)
+    show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
+    st.markdown(words)
+
+
+def draw_outputs_among_others(view: View, theme: str) -> tuple[DrawnFigure, str]:
+    """Draw the outputs for one example in many mini-batches, by scheme; return the figure and what it shows."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
@@ -25,12 +33,9 @@ def show(view: View, theme: str) -> None:
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
-    show_figure(draw_strips(rows, axis, theme), "effect", alt, "20rem")
+    drawn = DrawnFigure(draw_strips(rows, axis, theme), alt, "20rem")
+    beside = "Beside each name: largest minus smallest x̂."
     if setting.batch == 1:
-        st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
-        return
+        return drawn, f"{beside} In batches of one there are no other examples."
     depends = f"With {' and '.join(varying)}, x̂ depends" if varying else "With no scheme x̂ depends"
-    st.markdown(
-        f"Beside each name: largest minus smallest x̂. {depends} on the other examples in the batch. The other schemes "
-        "use this example alone."
-    )
+    return drawn, f"{beside} {depends} on the other examples in the batch. The other schemes use this example alone."

@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.charts.palette import THEMES
+from normviz.charts.palette import TEXT_COLOURS, THEMES
+from normviz.core.text import join_words
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
 from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_output_span
@@ -22,6 +23,7 @@ from normviz.topics.running.stream_figures import (
 from normviz.ui.link import View, draw_segments
 from normviz.ui.player import Player
 from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import DrawnFigure
 
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
@@ -57,22 +59,22 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
     if not st.session_state.get(COMPARES):
         batch = replace(batch, output={view["mode"]: batch.output[view["mode"]]})
     with st.container(key="now"):
-        st.markdown(f"### {_describe_outputs(view, batch)}")
+        st.markdown(f"### {describe_outputs(view, batch)}")
         left, right = st.columns([3, 1], gap="small", vertical_alignment="center")
         with left:
-            _show_digits(
-                view, batch, float(compute_output_span(stream_trace, averages, view["eps"])[view["unit"] - 1]), theme
-            )
+            digits = draw_digits(view, stream_trace, averages, batch, theme)
+            show_figure(digits.figure, "batch", digits.alt, digits.height)
         with right:
-            st.html(_write_statistics(view, batch, theme))
+            st.html(write_statistics_html(view, batch, theme))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _draw_stream(view, stream_trace, averages, position, theme)
+        course = draw_statistics_so_far(view, stream_trace, averages, position, theme)
+        show_figure(course.figure, "stream", course.alt, course.height)
     with right, st.container(key="update"):
         _show_update(CONVENTIONS[view["framework"]], view, stream_trace, averages, position, theme)
 
 
-def _describe_outputs(view: View, batch: StreamBatch) -> str:
+def describe_outputs(view: View, batch: StreamBatch) -> str:
     """Describe the outputs of the followed digit in a sentence, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
@@ -90,8 +92,11 @@ def _name_digit(view: View, batch: StreamBatch) -> str:
     return f"{ORDINALS[view['digit']]} digit, {'an' if label == 8 else 'a'} {label}"
 
 
-def _show_digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
-    """Show the digits of the batch, and their outputs at the page's unit."""
+def draw_digits(
+    view: View, stream_trace: StreamTrace, averages: RunningAverages, batch: StreamBatch, theme: str
+) -> DrawnFigure:
+    """Draw the digits of the batch, and their outputs at the page's unit."""
+    widest = float(compute_output_span(stream_trace, averages, view["eps"])[view["unit"] - 1])
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
     outputs = {name: values[:, unit] for name, values in batch.output.items()}
     shown = BatchOutputs(batch.pictures, batch.classes, outputs, widest, view["batch"])
@@ -105,10 +110,10 @@ def _show_digits(view: View, batch: StreamBatch, widest: float, theme: str) -> N
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
-    show_figure(draw_batch(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
+    return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(14rem, 36vh, 19rem)")
 
 
-def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
+def write_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
     """Return the mean and variance of each mode as HTML; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []
@@ -123,7 +128,10 @@ def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
-def _draw_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str) -> None:
+def draw_statistics_so_far(
+    view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
+) -> DrawnFigure:
+    """Draw the mean and variance of the page's unit over the batches seen so far."""
     unit = view["unit"] - 1
     followed = [
         TrackedStatistic(
@@ -142,9 +150,19 @@ def _draw_stream(view: View, stream_trace: StreamTrace, averages: RunningAverage
     ]
     alt = (
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
-        f"{position}: dots for the batches, a line for the running average, dashes for the population."
+        f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
+        f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )
-    show_figure(draw_stream(followed, position, theme), "stream", alt, "38rem")
+    return DrawnFigure(draw_stream(followed, position, theme), alt, "38rem")
+
+
+def _describe_averages(followed: TrackedStatistic, position: int) -> str:
+    """Describe where the running average and the population are after so many batches."""
+    running, whole = (
+        format_decimals(part[k])
+        for part, k in ((followed.running, position), (followed.population, max(position - 1, 0)))
+    )
+    return f"{followed.symbol} is {running} by the running average, {whole} by the population"
 
 
 def _describe_drift(population: np.ndarray) -> str:
@@ -155,7 +173,8 @@ def _describe_drift(population: np.ndarray) -> str:
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
     """Format a number in LaTeX, in the colour of the mode that normalizes by it."""
-    return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
+    colour = getattr(THEMES[theme], mode)
+    return rf"\textcolor{{{TEXT_COLOURS.get(colour, colour)}}}{{{text}}}"
 
 
 def _show_update(

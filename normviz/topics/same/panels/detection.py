@@ -25,7 +25,8 @@ from normviz.topics.same.detection.verdict import (
 from normviz.topics.same.state import ANY_LAYOUT, ARRAY_SOURCES, LAYOUT_NAMES, OWN_FILES, PREFIX
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import View
+from normviz.ui.locks import bind_widget
 from normviz.ui.saving import draw_download_button
 
 ARRAYS_KEY = PREFIX + "arrays"
@@ -42,13 +43,13 @@ def show_detector(view: View) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox(
-            "Input and output", list(ARRAY_SOURCES), key=PREFIX + "try", **PERSIST_STATE,
+            "Input and output", list(ARRAY_SOURCES), **bind_widget(PREFIX + "try"),
             format_func=ARRAY_SOURCES.__getitem__,
         )  # fmt: skip
         if view["try"] == OWN_FILES:
             _draw_upload()
         st.selectbox(
-            "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **PERSIST_STATE, format_func=LAYOUT_NAMES.__getitem__,
+            "Axes", list(LAYOUT_NAMES), **bind_widget(PREFIX + "layout"), format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
     arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].make_arrays()

@@ -23,7 +23,8 @@ from normviz.topics.same.identities import (
 )
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import View
+from normviz.ui.locks import bind_widget
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
@@ -40,7 +41,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show a pair with its question, and with its answer once it is guessed or revealed."""
     identity = IDENTITIES[view["row"]]
     shape = identity.condition.mend(x.shape)
-    drawn = x if shape == x.shape else _make_tensor(shape, view)
+    drawn = x if shape == x.shape else make_pair_tensor(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
     words, cubes = st.columns([2, 3], gap="medium")
     with words, st.container(key="pair", gap="small"):
@@ -67,7 +68,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             )
     with words, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=partial(_format_pair, shape=x.shape)
+            "All pairs", PAIRS, **bind_widget(PREFIX + "row"), format_func=partial(_format_pair, shape=x.shape)
         )
         if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
             st.button("Start again", on_click=_restart_quiz)
@@ -145,8 +146,7 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
     if guess is not None:
         wrong = f"**Not quite:** you guessed “{PAIR_GUESSES[guess]}”."
         st.markdown("**Right.**" if guess == right else wrong)
-    shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
-    st.markdown(f"### {PAIR_GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
+    st.markdown(write_pair_answer(identity))
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
     on = partial(_store_value, "row", _find_next_pair(identity))
     st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
@@ -154,13 +154,24 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
 
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes with the chosen element's field; while the answer is hidden, only the left field."""
-    schemes = [side.scheme(x.shape) for side in identity.sides]
-    left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
-    if covered:
-        right = replace(left.remove_normalization(), label=f"{right.label}: hidden")
-    draw_two_cubes((left, right), x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
+    pair = build_pair_schemes(identity, x.shape, covered)
+    draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
     later = "The right cube shows its blue elements after your guess." if covered else "Click another element."
     st.caption(f"N: examples, H and W: height and width, C: channels, {format_shape(x.shape)}. {later}")
+
+
+def write_pair_answer(identity: Identity) -> str:
+    """Write the answer of a pair with its reason, and the shapes that it holds for."""
+    shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
+    guess = PAIR_GUESSES["yes" if identity.holds else "no"]
+    return f"### {guess} x̂\n{identity.because} This holds for {shapes}."
+
+
+def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
+    """Build the schemes of both sides as their cubes are labelled; while the answer is covered, the right is hidden."""
+    schemes = [side.scheme(shape) for side in identity.sides]
+    left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
+    return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right
 
 
 def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
@@ -188,7 +199,7 @@ def _describe_parameters(scheme: Scheme) -> str:
     return "; ".join(f"{' and '.join(names)} along {', '.join(axes)}" for axes, names in symbols.items()) or "nothing"
 
 
-def _make_tensor(shape: Shape, view: View) -> np.ndarray:
+def make_pair_tensor(shape: Shape, view: View) -> np.ndarray:
     """Make the page's data in another shape; uneven noise in place of uploaded data."""
     data = "uneven" if view["data"] == OWN_DATA else view["data"]
     return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})

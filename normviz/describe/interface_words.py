@@ -1,0 +1,42 @@
+"""The words of the interface of lessons and classes, by language; a file in `languages` is a whole translation."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LANGUAGES_FOLDER = Path(__file__).with_name("languages")
+
+DEFAULT_LANGUAGE = "en"
+
+Words = Mapping[str, str]
+"""Words by name; "NAME-1" is the form of NAME for the count 1."""
+
+
+@cache
+def read_language(language: str) -> Mapping[str, Any]:
+    """Read the file of a language: its name, and its words by part of the interface, such as "lesson"."""
+    return tomllib.loads((LANGUAGES_FOLDER / f"{language}.toml").read_bytes().decode())
+
+
+LANGUAGES = {
+    key: str(read_language(key)["language"])
+    for key in dict.fromkeys([DEFAULT_LANGUAGE, *sorted(path.stem for path in LANGUAGES_FOLDER.glob("*.toml"))])
+}
+"""Names of the languages, each in itself, by their key in links: the default first."""
+
+
+def get_words(part: str, language: str = DEFAULT_LANGUAGE) -> Words:
+    """Return the words of a part of the interface in one of `LANGUAGES`."""
+    words: Words = read_language(language)[part]
+    return words
+
+
+def fill_words(words: Words, name: str, **values: str | int) -> str:
+    """Fill values into words, in the form for the value `count` if the language has one.
+
+    >>> fill_words({"steps": "{count} steps", "steps-1": "one step"}, "steps", count=1)
+    'one step'
+    """
+    return words.get(f"{name}-{values.get('count')}", words[name]).format(**values)

@@ -1,0 +1,138 @@
+"""The script of the page "Step size": layer norm of three numbers, effective learning rate, or Fisher information."""
+
+from collections.abc import Callable
+
+from normviz.core.settings import build_settings
+from normviz.export.scheme_code import write_settings_code
+from normviz.export.script import PageScript, write_code, write_text
+from normviz.topics.geometry.fisher import FisherModel
+from normviz.topics.geometry.rate import RateSetting
+from normviz.topics.geometry.three_channels import INCOMING_GRADIENT, LEARNING_RATE, ThreeChannelExample
+from normviz.ui.link import View
+
+
+def write_script(view: View) -> PageScript:
+    """Write the script of the open panel."""
+    return PANEL_SCRIPTS[view["show"]](view)
+
+
+def _write_vectors(view: View) -> PageScript:
+    example = build_settings(ThreeChannelExample, view)
+    cells = [
+        write_text("One example with three channels is a vector in space. Layer norm has two steps."),
+        write_code(
+            """
+            import numpy as np
+            import normviz
+
+            x = np.array($tolist)
+            eps = $eps
+            one = normviz.normalize(x[None], "layer", eps, layout="NC")
+            print(f"mean = {one.mean.item():.8g}, divisor = {one.deviation.item():.8g}")
+            print("v = x − mean =", one.v[0])
+            print("x̂ = v / divisor =", one.xhat[0])
+            """,
+            tolist=example.x.tolist(),
+            eps=example.eps,
+        ),
+        write_text(
+            "v lies on the plane of vectors whose sum is 0. At ε = 0, x̂ lies on a circle of radius √3 in that plane."
+        ),
+        write_code('print("sum of v:", one.v.sum(), " length of x̂:", np.linalg.norm(one.xhat))'),
+        write_text("A step of gradient descent turns x̂. The shorter v is, the further the same rate turns it."),
+        write_code(
+            """
+            dxhat, rate = np.array($dxhat), $rate
+            for name, start in (("v", x), ("½ v", x / 2)):
+                change = -rate * normviz.backward(start[None], dxhat[None], "layer", eps, layout="NC")[0]
+                a = normviz.normalize(start[None], "layer", eps, layout="NC").xhat[0]
+                b = normviz.normalize((start + change)[None], "layer", eps, layout="NC").xhat[0]
+                angle = np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+                print(f"{name}: the step is {np.linalg.norm(change):.8g} long and turns it by {angle:.8g}°")
+            """,
+            dxhat=list(INCOMING_GRADIENT),
+            rate=LEARNING_RATE,
+        ),
+    ]
+    return PageScript("Layer norm in three dimensions", cells)
+
+
+def _write_rate(view: View) -> PageScript:
+    setting = build_settings(RateSetting, view)
+    cells = [
+        write_text(
+            "With batch norm the loss does not depend on the length of W, and every step of SGD makes W longer."
+        ),
+        write_code(
+            """
+            from normviz.topics.geometry.rate import (
+                RateSetting, measure_pythagoras_gap, measure_twin_gaps, train_single
+            )
+
+            setting = $setting
+            print(setting)
+            curves = train_single(setting)
+            grown = curves.length[-1, 0] / curves.length[0, 0] - 1
+            shrunk = 1 - curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]
+            print(f"W gets {100 * grown:.4g}% longer. η/‖W‖² falls by {100 * shrunk:.4g}%.")
+            print(f"‖W′‖² = ‖W‖² + η²‖∂L/∂W‖² holds up to {measure_pythagoras_gap(curves):.2g}.")
+            """,
+            setting=write_settings_code(setting, "RateSetting"),
+        ),
+        write_text(
+            "A twin is the same network, but its W starts δ times as long. By how much do its scores differ at the "
+            "learning rates η, η · δ and η · δ²?"
+        ),
+        write_code(
+            """
+            for optimizer in ("sgd", "adam"):
+                gaps = measure_twin_gaps(setting, optimizer)
+                print(optimizer, ", ".join(f"δ^{power}: {gap:.2g}" for power, gap in gaps.items()))
+            """
+        ),
+    ]
+    return PageScript("The effective learning rate", cells, "train")
+
+
+def _write_fisher(view: View) -> PageScript:
+    model = build_settings(FisherModel, view)
+    cells = [
+        write_text("How far may the weights of a unit move, across w, until its predictions change by a KL distance?"),
+        write_code(
+            """
+            from normviz.topics.geometry.fisher import (
+                FisherModel, compute_gain_factors, compute_scaling_powers, compute_step_lengths
+            )
+
+            model = $model
+            print(model)
+            distance = $distance
+            for scheme in ("none", $scheme):
+                now, twice = (compute_step_lengths(scheme, model, distance, factor) for factor in (1.0, 2.0))
+                print(f"{scheme}, KL = {distance:g}: {now.across:.8g}, and {twice.across:.8g} if w were twice as long")
+            """,
+            model=write_settings_code(model, "FisherModel"),
+            distance=view["distance"],
+            scheme=view["scheme"],
+        ),
+        write_text("By which power of 2 does each block of the Fisher information grow if W, x or γ doubles?"),
+        write_code(
+            """
+            for scheme in ("none", $scheme):
+                for (block, change), power in compute_scaling_powers(scheme, model).items():
+                    print(f"{scheme}, block {block}, {change} doubled: 2^{power.exponent:.4g}")
+            error, square, of_gain = compute_gain_factors($scheme, model)
+            print(f"x̂² {square:.8g}, squared prediction error {error:.8g}, F of γ {of_gain:.8g}")
+            """,
+            scheme=view["scheme"],
+        ),
+    ]
+    return PageScript("Fisher information and normalization", cells, "train")
+
+
+PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
+    "vectors": _write_vectors,
+    "rate": _write_rate,
+    "fisher": _write_fisher,
+}
+"""The function that writes the script of each panel."""

@@ -1,0 +1,191 @@
+"""The script of the page "Backward pass": the gradient of a normalization, step by step, as formula and as matrix."""
+
+from collections.abc import Callable
+
+from normviz.describe.wording import format_scheme_name
+from normviz.export.scheme_code import LAYOUTS, write_scheme_code
+from normviz.export.script import Expression, PageScript, ScriptCell, write_call, write_code, write_text
+from normviz.topics.gradients import state
+from normviz.ui.link import View
+
+
+def write_script(view: View) -> PageScript:
+    """Write the script of the open panel."""
+    return PANEL_SCRIPTS[view["show"]](view)
+
+
+def _write_chain(view: View) -> PageScript:
+    x, dxhat = (state.parse_numbers(view[name]) for name in ("x", "dy"))
+    cells = [
+        write_text("The numbers x share one mean and one variance. The rest of the network gives ∂L/∂x̂."),
+        write_code(
+            "import normviz\nimport numpy as np\n\nx = np.array($x)\ndxhat = np.array($dxhat)", x=x, dxhat=dxhat
+        ),
+        write_text("Forward: subtract the mean, then divide by s = √(σ² + ε)."),
+        write_code(
+            """
+            eps = $eps
+            mean = x.mean()
+            v = x - mean
+            variance = (v**2).mean()
+            s = np.sqrt(variance + eps)
+            inverse = 1 / s if s else 0.0  # 0/0 counts as 0
+            print(f"mean = {mean:.8g}, variance = {variance:.8g}, s = {s:.8g}")
+            print("x̂ =", v * inverse)
+            """,
+            eps=view["eps"],
+        ),
+        write_text("Backward: three paths lead from x̂ to x, directly, through the mean and through the variance."),
+        write_code(
+            """
+            ds = -(dxhat * v).sum() * inverse**2
+            dvariance = ds * inverse / 2
+            dv = dxhat * inverse + dvariance * 2 * v / len(x)
+            dmean = -dv.sum()
+            dx = dv + dmean / len(x)
+            print(f"∂L/∂s = {ds:.8g}, ∂L/∂σ² = {dvariance:.8g}, ∂L/∂μ = {dmean:.8g}")
+            print("∂L/∂x =", dx)
+            """
+        ),
+        write_text("The library computes the same as layer norm of one example."),
+        write_code(
+            """
+            same = normviz.backward(x[None], dxhat[None], "layer", eps, layout="NC")[0]
+            print("normviz:", same)
+            assert np.allclose(same, dx)
+            """
+        ),
+    ]
+    return PageScript("The backward pass, step by step", cells)
+
+
+def _write_formula(view: View) -> PageScript:
+    scheme = state.get_page_scheme(view)
+    cells = [
+        write_text("A small tensor x, the gradient ∂L/∂y that arrives, and γ."),
+        _write_small_tensors(view),
+        write_text(f"The gradient through {format_scheme_name(scheme)}. {scheme.about}"),
+        write_code(
+            """
+            eps = $eps
+            dx = normviz.backward(x, dy, scheme, eps, gain, layout=$layout)
+            d = gain * dy  # ∂L/∂x̂
+            for name, gradient in (("d = ∂L/∂x̂", d), ("∂L/∂x", dx)):
+                print(f"{name}: largest {abs(gradient).max():.4g}, sum {gradient.sum():.4g}", end=", ")
+                print(f"sum of x times it {(x * gradient).sum():.4g}")
+            """,
+            eps=state.get_page_eps(view),
+            layout=LAYOUTS[scheme.tensor],
+        ),
+        write_text("Central differences of the loss confirm the formula."),
+        write_code(
+            """
+            from normviz.topics.gradients.small import compare_gradients
+
+            compared = compare_gradients(scheme, tensors, eps)
+            gap = abs(compared.differences["dx"] - dx).max() / compared.frozen
+            print(f"difference of ∂L/∂x from central differences: {gap:.2g}")
+            """
+        ),
+    ]
+    return PageScript(f"The gradient of {format_scheme_name(scheme)}", cells)
+
+
+def _write_jacobian(view: View) -> PageScript:
+    scheme = state.get_page_scheme(view)
+    cells = [
+        write_text("A small tensor x."),
+        _write_small_tensors(view),
+        write_text(
+            f"The matrix of all ∂x̂/∂x of {format_scheme_name(scheme)}. Row i, column j says how x̂ᵢ changes with xⱼ. So "
+            "row i is the gradient of x̂ᵢ: the backward pass of the unit vector i."
+        ),
+        write_code(
+            """
+            import numpy as np
+
+            eps = $eps
+            rows = [
+                normviz.backward(x, unit.reshape(x.shape), scheme, eps, layout=$layout).ravel()
+                for unit in np.eye(x.size)
+            ]
+            jacobian = np.array(rows)
+            print("shape:", jacobian.shape)
+            print("nonzero in each row:", (abs(jacobian) > 1e-9 * abs(jacobian).max()).sum(1))
+            print("first row:", jacobian[0])
+            """,
+            eps=state.get_page_eps(view),
+            layout=LAYOUTS[scheme.tensor],
+        ),
+    ]
+    return PageScript(f"The Jacobian matrix of {format_scheme_name(scheme)}", cells)
+
+
+def _write_small_tensors(view: View) -> ScriptCell:
+    """Write the code that makes the small tensor. Raises InvalidInput if the scheme does not fit it."""
+    scheme, shape = state.get_page_scheme(view), state.get_tensor_shape(view)
+    scheme.check(shape)
+    return write_code(
+        """
+        import normviz
+        from normviz.topics.gradients.small import make_small_tensors
+
+        scheme = $scheme
+        tensors = make_small_tensors(scheme, $shape, seed=$seed)
+        x, dy, gain, bias = tensors
+        """,
+        scheme=write_scheme_code(scheme),
+        shape=shape,
+        seed=view["seed"],
+    )
+
+
+def _write_answer(view: View) -> PageScript:
+    task = state.build_exercise(view)
+    task.scheme.check(task.tensor_shape)
+    cells = [
+        write_text(f"Compute out = γ x̂ + β by {task.describe()}, and the gradient dx from dout."),
+        write_code(
+            """
+            import normviz
+            from normviz.topics.gradients.answers import judge_answer, make_inputs
+
+            scheme = $scheme
+            inputs = $inputs
+            x, gamma, beta, dout = (inputs[name] for name in ("x", "gamma", "beta", "dout"))
+            eps = float(inputs["eps"])
+            print("x:", x.shape, "largest:", x.max())
+            """,
+            scheme=write_scheme_code(task.scheme),
+            inputs=write_call(
+                "make_inputs", Expression("scheme"), task.layout, task.shape, task.seed, task.dtype, task.eps
+            ),
+        ),
+        write_text("Replace these two lines by your own."),
+        write_code(
+            """
+            out = normviz.normalize(x, scheme, eps, gamma, beta, layout=$layout).y
+            dx = normviz.backward(x, dout, scheme, eps, gamma, layout=$layout)
+            """,
+            layout=task.layout,
+        ),
+        write_text("The check of the page: right, or the mistake that explains your numbers."),
+        write_code(
+            """
+            found = judge_answer(scheme, $layout, inputs, {"out": out, "dx": dx}, eps)
+            for name, verdict in found.items():
+                print(name, "is right." if verdict.right else f"is wrong. {verdict.explanation}")
+            """,
+            layout=task.layout,
+        ),
+    ]
+    return PageScript(f"Homework: {format_scheme_name(task.scheme)}", cells)
+
+
+PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
+    "graph": _write_chain,
+    "formula": _write_formula,
+    "jacobian": _write_jacobian,
+    "answer": _write_answer,
+}
+"""The function that writes the script of each panel."""

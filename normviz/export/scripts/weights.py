@@ -1,0 +1,95 @@
+"""The script of the page "Weight normalization": weight norm under SGD, or spectral norm of a layer."""
+
+from collections.abc import Callable
+
+from normviz.core.settings import build_settings
+from normviz.export.scheme_code import write_settings_code
+from normviz.export.script import PageScript, write_code, write_text
+from normviz.topics.weights.descent import STEPS, Setting
+from normviz.topics.weights.state import ITERATION_COUNT, RUN_NAMES
+from normviz.topics.weights.weights import PAIR_COUNT
+from normviz.ui.link import View
+
+
+def write_script(view: View) -> PageScript:
+    """Write the script of the open panel."""
+    return PANEL_SCRIPTS[view["show"]](view)
+
+
+def _write_weight_norm(view: View) -> PageScript:
+    cells = [
+        write_text("Two runs of SGD learn to tell 3 from 8: one changes w, the other v and g of w = g v/‖v‖."),
+        write_code(
+            """
+            from normviz.topics.weights.descent import PARAMETRIZATIONS, Setting, run_sgd
+
+            setting = $setting
+            print(setting)
+            runs = {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in $keys}
+            """,
+            setting=write_settings_code(build_settings(Setting, view)),
+            keys=tuple(RUN_NAMES),
+        ),
+        write_text("The losses and lengths at the step of the page, and at the end."),
+        write_code(
+            """
+            for step in $steps:
+                for name, run in runs.items():
+                    print(f"{name}, step {step}: loss {run.losses[step]:.8g}, w = {run.w[step]}", end=", ")
+                    print(f"‖v‖ = {run.lengths[step]:.8g}, g = {run.g[step]:.8g}")
+            """,
+            steps=tuple(dict.fromkeys((view["step"], STEPS))),
+        ),
+    ]
+    return PageScript("Weight norm under SGD", cells, "train")
+
+
+def _write_spectral_norm(view: View) -> PageScript:
+    cells = [
+        write_text("The weights of the first layer of a small network, (kh, kw, Cin, Cout)."),
+        write_code(
+            """
+            import normviz
+            from normviz.topics.weights.weights import (
+                FIRST_LAYERS, build_operator_matrix, compute_lipschitz_ratios, flatten_to_matrix,
+                run_power_iteration, sample_digit_pairs, train_first_layer
+            )
+
+            layer = FIRST_LAYERS[$layer]
+            w = train_first_layer(layer, $trained, $seed)
+            """,
+            layer=view["layer"],
+            trained=view["trained"],
+            seed=view["seed"],
+        ),
+        write_text("Spectral norm divides by the largest singular value σ₁. Power iteration estimates it."),
+        write_code(
+            """
+            run = run_power_iteration(flatten_to_matrix(w), $count, $seed)
+            print(f"σ after step $iteration: {run.sigma[$iteration]:.8g}, σ₁ = {run.values[0]:.8g}")
+            normalized = normviz.normalize(w, "spectral", layout="HWIO").xhat
+            """,
+            count=ITERATION_COUNT,
+            seed=view["seed"],
+            iteration=view["iteration"],
+        ),
+        write_text("By how much does the layer move pairs of digits apart, before and after?"),
+        write_code(
+            """
+            pairs = sample_digit_pairs($count, $seed)
+            for name, each in (("before", w), ("after", normalized)):
+                ratios = compute_lipschitz_ratios(build_operator_matrix(each, layer), *pairs)
+                print(f"{name}: distances times {ratios.max():.8g} at most")
+            """,
+            count=PAIR_COUNT,
+            seed=view["seed"],
+        ),
+    ]
+    return PageScript("Spectral norm of a layer", cells, "train")
+
+
+PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
+    "norm": _write_weight_norm,
+    "spectral": _write_spectral_norm,
+}
+"""The function that writes the script of each panel."""

@@ -1,0 +1,24 @@
+"""Preparations of a worker before its first job, so that no visitor waits for them; this module imports no torch."""
+
+from collections import deque
+
+from normviz.core.registry import SCHEMES
+from normviz.train.setting import Setting
+
+
+def train_once() -> None:
+    """Train small networks for a step, which imports the modules of training and reads the digits."""
+    from normviz.train import twins  # imports torch
+
+    deque(twins.train_stepwise([SCHEMES["batch"]], Setting(steps=1, device="cpu")), maxlen=0)
+
+
+def prepare_kernels() -> None:
+    """Load the compiled kernels of training in a thread; the first time on a machine they are compiled."""
+    from normviz.train import compiled  # imports torch
+
+    compiled.start_loading()
+
+
+PREPARATIONS = (train_once, prepare_kernels)
+"""Functions that a worker calls one after the other while it has no job; a job waits for the current one only."""

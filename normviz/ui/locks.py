@@ -1,0 +1,26 @@
+"""Widgets bound to the values of a page, of which the link can lock some."""
+
+from typing import Literal, TypedDict
+
+import streamlit as st
+
+LOCKED_KEY = "locked"
+"""Session key of the session keys of the running page's locked values."""
+
+
+class WidgetBinding(TypedDict):
+    """Arguments that bind a widget to a page's value, which is kept even while the widget is not shown."""
+
+    key: str
+    persist_state: Literal["session"]
+    disabled: bool
+
+
+def bind_widget(key: str, disabled: bool = False) -> WidgetBinding:
+    """Return the arguments of the widget of the page's value at this session key, disabled if the link locks it."""
+    return {"key": key, "persist_state": "session", "disabled": disabled or is_locked(key)}
+
+
+def is_locked(key: str) -> bool:
+    """Return True if the page's link locks the value at this session key."""
+    return key in st.session_state.get(LOCKED_KEY, ())

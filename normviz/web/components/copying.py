@@ -1,0 +1,13 @@
+"""A text to copy, in a field with a button."""
+
+from normviz.web.components.component import create_component
+
+HTML = (
+    '<div class="nv-copying"><label><span></span><textarea readonly spellcheck="false"></textarea></label>'
+    '<button type="button">Copy</button></div>'
+)
+
+
+def show_copying(label: str, text: str, key: str, rows: int = 1) -> None:
+    """Show a text in a field of some rows, with a button that copies it; it works without HTTPS, too."""
+    create_component("copying", HTML)(key=key, data={"label": label, "text": text, "rows": rows})
