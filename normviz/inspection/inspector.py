@@ -14,6 +14,7 @@ from normviz.inspection.influence import compare_first_rows, run_model
 from normviz.inspection.layers import LayerReport, build_layer_report, measure_gap
 from normviz.inspection.model_copy import (
     call_model,
+    choose_thread_count,
     convert_batch,
     copy_model,
     extend_batch,
@@ -21,7 +22,7 @@ from normviz.inspection.model_copy import (
     replace_examples,
     shorten_error,
     use_double_precision,
-    use_one_thread,
+    use_threads,
 )
 from normviz.inspection.probing import Probe, probe_function
 from normviz.inspection.recording import ROOT_NAME, LayerCall, Recorder, keep_state, list_modes, record_pass, set_modes
@@ -71,22 +72,29 @@ def inspect_calls(model: nn.Module, batch: Any) -> InspectedModel:
         batch = extend_batch(batch)
         notes.append("The batch holds one example. Noise was added as a second one; pass more for measurements.")
     is_forced = not _runs_in_double_precision(copied, batch)
-    with use_double_precision(is_forced):
+    with use_double_precision(is_forced), use_threads(choose_thread_count(lambda: _run_in_inference(copied, batch))):
         inspection = _Inspection(copied, batch, notes)
         return InspectedModel(inspection.build_report(), inspection.training.layers, inspection.inference.layers)
 
 
 def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
     """Return True unless the model fails with float64 because it casts to shorter types by itself."""
-    modes = list_modes(model)
     try:
-        with keep_state(model), use_double_precision(False):
-            call_model(model.eval(), batch)
+        with use_double_precision(False):
+            _run_in_inference(model, batch)
     except InvalidInput as error:
         return "dtype" not in str(error)
+    return True
+
+
+def _run_in_inference(model: nn.Module, batch: Any) -> None:
+    """Run a model on a batch in inference mode; its modes and buffers are then as they were."""
+    modes = list_modes(model)
+    try:
+        with keep_state(model):
+            call_model(model.eval(), batch)
     finally:
         set_modes(model, modes)
-    return True
 
 
 class _Inspection:
@@ -112,7 +120,7 @@ class _Inspection:
 
     def build_report(self) -> ModelReport:
         """Probe all recorded calls, and build the report."""
-        with use_one_thread():
+        with use_threads(1):  # probes are small
             found = self._probe_calls()
         names = _drop_nested(found, self.training)
         self.notes += _list_untraced(found, self.training)
@@ -212,10 +220,11 @@ def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> lis
 
 
 def _list_untraced(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
-    """Return a note on each product with statistics that was not probed and is in no normalization."""
+    """Return a note on each call that may normalize, was not probed and is in no normalization."""
     names = (name for name in recorder.untraced if not any(_is_inside(name, outer) for outer in found))
     return [
-        f"{name} was not probed: it may normalize, but in place, or with statistics of several tensors."
+        f"{name} was not probed: it may normalize, but in place, with statistics of several tensors, or along a single "
+        "axis."
         for name in names
     ]
 

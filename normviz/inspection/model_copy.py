@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -34,11 +35,21 @@ def copy_model(model: nn.Module) -> nn.Module:
             copied = copy.deepcopy(model, dict(known))
         except TypeError:
             copied = copy.deepcopy(model, known | _find_uncopyable(model))
-        return copied.to(device="cpu", dtype=torch.float64)
+        return _undo_compilation(copied).to(device="cpu", dtype=torch.float64)
     except Exception as error:
         raise InvalidInput(
             f"the model cannot be copied ({shorten_error(error)}); inspection works on a copy."
         ) from error
+
+
+def _undo_compilation(model: nn.Module) -> nn.Module:
+    """Return a model with the modules that `torch.compile` compiled as they were before: compiled code has no calls."""
+    model = getattr(model, "_orig_mod", model)
+    for module in list(model.modules()):
+        module._compiled_call_impl = None
+        for name, child in module.named_children():
+            setattr(module, name, getattr(child, "_orig_mod", child))
+    return model
 
 
 def convert_batch(batch: Any) -> Any:
@@ -127,14 +138,28 @@ def use_double_precision(is_forced: bool) -> Iterator[None]:
 
 
 @contextmanager
-def use_one_thread() -> Iterator[None]:
-    """Compute with one thread inside the block: probes are small."""
+def use_threads(count: int) -> Iterator[None]:
+    """Compute with this number of threads inside the block."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def choose_thread_count(compute: Callable[[], Any]) -> int:
+    """Return the number of threads with which a computation is faster: one, or as many as torch uses now.
+
+    On a busy machine, threads that wait for each other take several times as long as one.
+    """
+    counts, seconds = (1, torch.get_num_threads()), []
+    for count in counts:
+        with use_threads(count):
+            start = perf_counter()
+            compute()
+            seconds.append(perf_counter() - start)
+    return counts[seconds[1] < seconds[0]]
 
 
 @contextmanager

@@ -167,7 +167,8 @@ class Recorder(TorchFunctionMode):
     Attributes:
         layers: the calls that may normalize, by their names, in their order.
         weights: the calls that made channels, in their order.
-        untraced: names of products with statistics that could not be traced back to one tensor.
+        untraced: names of products with statistics that could not be traced back to one tensor, and of calls on a
+            tensor with one axis.
     """
 
     def __init__(self, model: nn.Module, disturbed: tuple[int | str, int] | None = None) -> None:
@@ -265,10 +266,11 @@ class Recorder(TorchFunctionMode):
         kept, kept_named = map_tensors(_copy, (args, named))
         result = func(*args, **named)
         x = kept[0] if kept else kept_named.pop("input")
-        if x.ndim < 2:
-            return result
         around, place = self._stack[-1][:2] if self._stack else (None, ROOT_NAME)
         name = self._make_name(place, f"F.{FUNCTIONS[func]}")
+        if x.ndim < 2:
+            self.untraced.append(name)
+            return result
 
         def run(other: Tensor, dtype: torch.dtype) -> Tensor:
             if dtype == torch.float64:  # statistics that the call changes are those that it keeps

@@ -123,8 +123,9 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
     The result has a `verdict`, "one", "several" or "none", the `layers` that explain y, and `layer`, which is None
     unless the verdict is "one".
 
-    A name is no proof: of 5,600 layers of which half were made to mislead, three got a wrong one. It is given only if
-    the numbers test the statistics that divide, beyond ε, γ and β; otherwise the verdict is "several", or "none".
+    A name is no proof: of 800 layers of which half were made to mislead, about one gets a wrong one. It is given only
+    if the numbers test the statistics that divide, beyond ε, γ and β, and exclude simpler explanations. Otherwise the
+    verdict is "several", or "none". One γ for all channels is "several": x may determine it.
 
     Args:
         x, y: input and output of a layer, of one shape: NumPy or torch arrays, or nested lists.

@@ -14,7 +14,7 @@ from normviz import testing
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.describe import remarks
-from normviz.inspection import inspector, probing
+from normviz.inspection import inspector, model_copy, probing
 from normviz.testing import assert_batch_independent
 
 
@@ -221,3 +221,31 @@ def test_windows_are_cut_at_the_border():
     x = torch.arange(5.0, dtype=torch.float64)[None]
     rules = (normviz.Rule("own"), normviz.Rule("window", 1))
     assert probing.average(x, rules).tolist() == [[0.5, 1.0, 2.0, 3.0, 3.5]]
+
+
+def test_compiled_modules_are_inspected_as_they_were_before():
+    compiled = torch.compile(nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 6)), backend="eager")
+    model = nn.Sequential(nn.Linear(4, 6), compiled, nn.LayerNorm(6))
+    model[2].compile(backend="eager")
+    assert name_layers(model, torch.randn(8, 4)) == {"1.0": "batch", "2": "layer"}
+    assert model[1] is compiled
+
+
+class OfOneAxis(Wrapper):
+    """A functional layer norm of a bias, added to the output."""
+
+    def forward(self, x):
+        return self.inner(x) + nn.functional.layer_norm(self.inner.bias, (6,))
+
+
+def test_a_functional_call_on_one_axis_is_a_note():
+    (note,) = normviz.inspect(OfOneAxis(nn.Linear(4, 6)), torch.randn(8, 4)).notes
+    assert note.startswith("F.layer_norm was not probed")
+
+
+def test_one_thread_is_used_where_several_are_slower(monkeypatch):
+    times = iter([0.0, 1.0, 1.0, 3.0, 0.0, 3.0, 3.0, 4.0])
+    monkeypatch.setattr(model_copy, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
+    assert [model_copy.choose_thread_count(lambda: None) for _ in range(2)] == [1, 8]

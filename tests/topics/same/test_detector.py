@@ -341,16 +341,30 @@ def layer_norm_by_hand(x, axes=(1,)):
     return v / np.sqrt((v**2).mean(axes, keepdims=True) + 1e-5)
 
 
-def draw(shape, mean=0.0, scale=1.0):
-    return mean + scale * np.random.default_rng(16).standard_normal(shape)
+def draw(shape, mean=0.0, scale=1.0, seed=16):
+    return mean + scale * np.random.default_rng(seed).standard_normal(shape)
 
 
 def one_channel_dead(x):
     return x * np.arange(2).reshape(2, 1)
 
 
-def sample_variance(x):
-    return (x - x.mean((0, 2), keepdims=True)) / np.sqrt(x.var((0, 2), ddof=1, keepdims=True) + 1e-5)
+def sample_variance(x, axes=(0, 2)):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, ddof=1, keepdims=True) + 1e-5)
+
+
+def mean_square(x, axes):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt((x**2).mean(axes, keepdims=True) + 1e-5)
+
+
+def interleaved_groups(x):
+    halves = layer_norm_by_hand(x.reshape(*x.shape[:2], -1, 2), (1, 2))
+    return halves.reshape(x.shape)
+
+
+def clipped_batch_norm(x):
+    y = layer_norm_by_hand(x, (0, 1, 2))
+    return np.minimum(y, 0.999 * y.max())
 
 
 def softmax(x):
@@ -364,7 +378,21 @@ MISLEADING = {
     "one statistic and an ε for it": (one_channel_dead(draw((3, 2, 7))), sample_variance, F32),
     "a parabola of three numbers": (draw((1, 3, 7), 0.73, 0.007), softmax, F32),
     "a factor near 1": (draw((7, 4, 2), 0.0, 8.0), lambda x: x / (1 + 1e-4 * x**2), torch.bfloat16),
-}
+    "a factor of all numbers": (
+        draw((3, 3, 3, 5), 20.0, 12.0), lambda x: layer_norm_by_hand(x, (1, 2, 3)) * (1 + 0.01 * x.mean()), F64,
+    ),
+    "groups of a single channel": (0.03 + draw((6, 6, 4), 0.0, 0.02) * [1, 0, 0, 0], interleaved_groups, F32),
+    "a γ of 1 and a β of 0": (draw((6, 7), 0.0, 0.0015), lambda x: sample_variance(x, (1,)), F16),
+    "a γ of 1 for each channel": (draw((3, 8, 3), 0.0, 7.0, 9), lambda x: mean_square(x, (1, 2)), F16),
+    "a line but for one number": (draw((6, 5, 5, 1), 122.0, 0.018), clipped_batch_norm, F64),
+    "a curve behind a large γ": (draw((1, 8, 1, 2), 0.34, 0.06, 7), lambda x: x / (1 + np.abs(x)), F32),
+    "one statistic among three": (
+        draw((1, 3, 4, 8), 0.0, 0.0015, 0), lambda x: layer_norm_by_hand(x, (1, 2, 3)), torch.bfloat16,
+    ),
+    "an ε beside a usual one": (
+        draw((5, 4), 0.0, 0.005, 18) * np.linspace(0.3, 2, 4), lambda x: mean_square(x, (0,)), torch.bfloat16,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", MISLEADING)

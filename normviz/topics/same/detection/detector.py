@@ -42,16 +42,19 @@ class Detection:
     def answer(self) -> tuple[CandidateFit, ...]:
         """The simplest fitting schemes and those indistinguishable from them; empty if none fits or y is constant.
 
-        Schemes that fit without any fitted number are among them, even where few numbers test them.
+        Schemes that fit with as few learned numbers are among them, even where the numbers cannot confirm them.
         """
         good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.is_decided]
         simplest = min((fit.level for fit in good), default=NOTHING)
         found = [fit for fit in good if fit.level == simplest]
         computed = {self.make_computation_key(fit) for fit in found}
         found = [fit for fit in good if fit in found or self.make_computation_key(fit) in computed]
-        equal = [fit for fit in self.fits if found and fit.fits and fit.level == NOTHING and fit not in found]
+        is_any_line = simplest == CHANNELS and any(is_affine(fit.schemes) for fit in found)
+        most = NOTHING if is_any_line else simplest  # lines are several in any case
+        equal = [fit for fit in self.fits if found and fit.fits and fit.level <= most and fit not in found]
         hidden = [fit for fit in self.fits if any(self._may_mimic(each, fit) for each in found)]
-        return (*found, *equal, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
+        others = (fit for fit in hidden if fit not in (*found, *equal))
+        return (*found, *equal, *(replace(fit, level=CHANNELS, along=("C",)) for fit in others))
 
     def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
         """Return a key that is equal for fits with the same computation, in any layout of the arrays."""

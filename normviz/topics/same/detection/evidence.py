@@ -11,8 +11,11 @@ from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_ot
 LEAST_RESIDUAL = 1 / 8
 """Least error of an element that counts as measured, as a share of its bound."""
 
+MAX_ROUNDING_SHARE = 0.1
+"""Elements of which rounding may have changed this share are ignored."""
+
 MAX_UNEXPLAINED = 0.4
-"""Largest share of the error of x̂ alone that γ and β may leave, as a root mean square."""
+"""Largest share of a rival's error that a fit may leave, as a root mean square."""
 
 UNIT_TOLERANCE = 0.01
 """Largest difference of a normalized output's mean square from 1: ε and rounding."""
@@ -63,10 +66,20 @@ def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
     return False
 
 
-def is_explained(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
-    """Return True if γ and β explain most of what x̂ alone leaves of y; where they do not, x̂ alone would have to fit."""
-    left, alone = (float(np.sum((y - each)[found.usable] ** 2)) for each in (found.values, trial.xhat))
-    return left < MAX_UNEXPLAINED**2 * alone
+def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool:
+    """Return True if y excludes a rival of a fit: it is off by more than the rounding of both, and clearly by more."""
+    allowed, usable = np.maximum(found.allowed, rival.allowed), found.usable
+    apart, own = (np.abs(y - each.values)[usable] for each in (rival, found))
+    is_clear = float(np.sum(own**2)) < MAX_UNEXPLAINED**2 * float(np.sum(apart**2))
+    return is_clear and bool(np.any(apart > allowed[usable]))
+
+
+def is_constant_with(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
+    """Return True if y is constant, up to rounding behind the largest γ, in channels where x̂ is."""
+    still = ~found.usable & (trial.lost < MAX_ROUNDING_SHARE)
+    noise = trial.lost * (np.abs(trial.xhat) + trial.size)
+    allowed = found.allowed + 2 * float(np.abs(found.gain).max()) * noise
+    return bool(np.all(np.abs(y - found.values)[still] <= allowed[still]))
 
 
 def count_levels(y: np.ndarray, found: FittedValues) -> int:

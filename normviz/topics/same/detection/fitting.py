@@ -19,14 +19,15 @@ from normviz.topics.same.detection.candidates import (
     list_candidates,
     space_evenly,
 )
-from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone, measure_bend
+from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
+from normviz.topics.same.detection.evidence import is_excluded
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
-    MIN_TOTAL_DIGITS,
     FitOutcome,
     fit_affine,
+    fit_function,
     judge_without_affine,
-    regress_affine,
+    take_values,
 )
 from normviz.topics.same.detection.trials import Divisors, FitTrial
 from normviz.topics.same.variants import VARIANTS
@@ -145,17 +146,22 @@ def _fit_schemes(
     if y.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
         return min(first, key=lambda fit: fit.residual)
     tried = list(_fit_levels(y, trials, own, schemes, layout))
-    good = (fit for fit in tried if fit.fits and fit.is_decided)
+    good = (fit for fit in sorted(tried, key=lambda fit: not fit.is_decided) if fit.fits)
     return next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
 
 
 def _fit_levels(
     y: np.ndarray, trials: Iterable[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
+    """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any.
+
+    An estimated ε is decided only if y excludes the usual ones.
+    """
     estimated = [_fit_level(y, own, schemes, layout, EPS_ALONE, ())] if own else []
     yield _add_estimated_eps(_fit_level(y, trials, schemes, layout, NOTHING, ()), estimated)
-    yield from estimated
+    for fit, trial in zip(estimated, own, strict=True):
+        is_unusual = all(is_excluded(y, take_values(y, trial), take_values(y, each)) for each in trials)
+        yield replace(fit, is_decided=fit.is_decided and (is_unusual or not fit.fits))
     for level, along in _list_levels(schemes)[2:]:
         yield _fit_level(y, trials, schemes, layout, level, along)
 
@@ -348,10 +354,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 def _fit_function(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
 ) -> CandidateFit:
-    """Fit a pointwise scheme with estimated α and s, judged by some elements: without γ and β, then with them.
-
-    If a factor and a shift of x fit as well, the numbers cannot decide (`is_decided` is False).
-    """
+    """Fit a pointwise scheme with estimated α and s, judged by some elements: without γ and β, then with them."""
     scheme, x, y = schemes[0], x[judged], y[judged]
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
@@ -363,11 +366,9 @@ def _fit_function(
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial(0.0, xhat, lost, estimated.moved)
-        outcome = regress_affine(y, trial, along) if along else judge_without_affine(y, trial, 2)
-        straight = regress_affine(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
+        outcome = fit_function(y, trial, along, x)
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
-        is_decided = outcome.is_decided and exact and estimated.bent and not (outcome.fits and straight.fits)
-        is_decided &= not along or measure_bend(x, y, lost * np.abs(y)) >= MIN_TOTAL_DIGITS
+        is_decided = outcome.is_decided and exact and estimated.bent
         found = CandidateFit(
             (estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, is_decided, *outcome[4:]
         )

@@ -7,11 +7,16 @@ import numpy as np
 
 from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
-from normviz.topics.same.detection.evidence import count_levels, is_explained, is_normalized, measure_evidence
+from normviz.topics.same.detection.curves import measure_bend
+from normviz.topics.same.detection.evidence import (
+    MAX_ROUNDING_SHARE,
+    count_levels,
+    is_constant_with,
+    is_excluded,
+    is_normalized,
+    measure_evidence,
+)
 from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
-
-MAX_ROUNDING_SHARE = 0.1
-"""Elements of which rounding may have changed this share are ignored."""
 
 MIN_CLEAR_SHARE = 0.5
 """Least share of elements that are not ignored."""
@@ -19,9 +24,9 @@ MIN_CLEAR_SHARE = 0.5
 MIN_TOTAL_DIGITS = 9
 """Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
-MIN_EVIDENCE, MIN_EVIDENCE_BEHIND_AFFINE = 2.0, 3.0
-"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): ten times the odds behind γ
-and β, whose axes multiply the explanations tried.
+MIN_EVIDENCE = 3.0
+"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): hundreds of candidates and ε
+are tried, of which one may match two digits by chance.
 """
 
 MIN_DIGITS_EACH = 0.5
@@ -44,31 +49,42 @@ class FitOutcome(NamedTuple):
 
 def judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
     """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
-    allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
-    clear = trial.lost < MAX_ROUNDING_SHARE
-    one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
-    found = FittedValues(trial.xhat, allowed, clear, int(clear.sum()) - fitted, y - y.mean(), one, zero)
+    found = take_values(y, trial, fitted)
     outcome = _judge_fit(y, found, trial.eps)
     is_tested = not outcome.fits or measure_evidence(y, trial, found, fitted) >= MIN_EVIDENCE
     return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
 
+def fit_function(y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray) -> FitOutcome:
+    """Fit y = f(αx + s) with estimated α and s, or y = γ f(αx + s) + β with γ and β along some axes.
+
+    The numbers cannot decide if they do not exclude a line for each channel, and behind γ and β a parabola.
+    """
+    found = solve_values(y, trial, along) if along else take_values(y, trial, 2)
+    outcome = _judge_affine(y, trial, found) if along else judge_without_affine(y, trial, 2)
+    line = solve_values(y, FitTrial(0.0, x, trial.lost, np.zeros(x.shape)), ("C",))
+    is_told = not outcome.fits or is_excluded(y, found, line)
+    is_told &= not along or measure_bend(x, y, found.allowed) >= MIN_TOTAL_DIGITS
+    return outcome._replace(is_decided=outcome.is_decided and is_told)
+
+
 def fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Fit y = γ x̂ + β, with γ and β along some axes.
 
-    The numbers cannot decide (`is_decided` is False) if x̂ without its division fits within the same rounding, if they
-    test too few of the statistics, or if γ and β make y a normalized output by themselves.
+    The numbers cannot decide (`is_decided` is False) if they do not exclude a simpler explanation: one γ and one β for
+    all elements, which x may determine, or γ and β on x̂ without its division. Nor if they test too few of the
+    statistics, if y varies where x̂ is constant, or if γ and β make y a normalized output by themselves.
     """
     found = solve_values(y, trial, along)
     outcome = _judge_affine(y, trial, found)
     if not (outcome.fits and outcome.is_decided) or trial.linear is None or (trial.is_affine and along == ("C",)):
         return outcome
-    plain = solve_values(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
-    plain = plain._replace(allowed=np.maximum(plain.allowed, found.allowed))
+    undivided = trial._replace(xhat=trial.linear, size=np.zeros(y.shape))
+    rivals = (solve_values(y, trial, ()), solve_values(y, undivided, along))
     is_told = (
-        is_explained(y, trial, found)
-        and measure_evidence(y, trial, found) >= MIN_EVIDENCE_BEHIND_AFFINE
-        and not _judge_affine(y, trial, plain).fits
+        all(is_excluded(y, found, rival) for rival in rivals)
+        and is_constant_with(y, trial, found)
+        and measure_evidence(y, trial, found) >= MIN_EVIDENCE
         and not is_normalized(y, found.allowed)
         and _judge_fit(y, found._replace(free=count_levels(y, found)), trial.eps, 0.0).is_decided
     )
@@ -115,6 +131,14 @@ def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Affi
     return AffineSolution(gain, level - gain * centred, known, clear, noise, level)
 
 
+def take_values(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FittedValues:
+    """Return x̂ as the values, without γ and β; `fitted`: the number of parameters estimated from y."""
+    allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
+    clear = trial.lost < MAX_ROUNDING_SHARE
+    one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
+    return FittedValues(trial.xhat, allowed, clear, int(clear.sum()) - fitted, y - y.mean(), one, zero)
+
+
 @ignore_float_warnings
 def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FittedValues:
     """Return the values γ x̂ + β, with γ and β along some axes by least squares."""
@@ -124,11 +148,6 @@ def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fitt
     count = clear.sum(over, keepdims=True)
     free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
     return FittedValues(gain * trial.xhat + bias, allowed, clear & known, free, y - level, gain, bias, along)
-
-
-def regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """Judge whether y = γ x̂ + β, with γ and β along some axes by least squares."""
-    return _judge_affine(y, trial, solve_values(y, trial, along))
 
 
 def _judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:

@@ -110,7 +110,8 @@ def explain_detection(detection: Detection) -> list[str]:
         names = join_words(dict.fromkeys(map(label_kind, detection.undecided)), "and")
         sentences.append(
             f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
-            "where a function is straight. More examples, a larger spread or a higher precision may decide."
+            "where a function is straight. Or one γ and one β are enough for all of them: x may determine those. More "
+            "examples, a larger spread or a higher precision may decide."
         )
     return [
         *sentences,
