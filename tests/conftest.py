@@ -36,6 +36,15 @@ def _frozen() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _torch_trains() -> None:
+    """No job loads the compiled kernels into this process, whose tests expect the losses of torch to the last digit."""
+    if "torch" in sys.modules:
+        from normviz.train import compiled
+
+        compiled.start_loading = lambda: None
+
+
 @pytest.fixture(autouse=True)
 def _main() -> Iterator[None]:
     """AppTest leaves the page's script as the main module, which a process that a later test spawns would run."""

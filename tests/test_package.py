@@ -40,8 +40,11 @@ def needs(*extras):
 @pytest.mark.parametrize(
     ("extras", "files"),
     [
-        (("train", "show", "app"), ["requirements.txt"]),
-        (("train", "show", "app", "cluster", "postgres", "dev"), ["requirements.txt", "requirements-dev.txt"]),
+        (("train", "fast", "show", "app"), ["requirements.txt"]),
+        (
+            ("train", "fast", "show", "app", "cluster", "postgres", "bench", "dev"),
+            ["requirements.txt", "requirements-dev.txt"],
+        ),
     ],
 )
 def test_the_pins_are_what_the_package_asks_for(extras, files):
@@ -76,8 +79,8 @@ def test_the_wheel_holds_the_package_and_what_is_served_and_nothing_else(wheel):
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     package = {path.relative_to(ROOT) for path in Path(ROOT, "normviz").rglob("*") if path.is_file()}
     served = {"app.py", ".streamlit/config.toml", *(f"pages/{path.name}" for path in Path(ROOT, "pages").glob("*.py"))}
-    expected = {str(path) for path in package if path.suffix != ".pyc"} | {f"normviz/app/{name}" for name in served}
-    assert held == expected
+    expected = {str(path) for path in package if path.parent.name != "__pycache__"}
+    assert held == expected | {f"normviz/app/{name}" for name in served}
 
 
 def environment(folder):

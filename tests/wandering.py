@@ -81,7 +81,7 @@ WORDS = {
     ),
     "claims": (" claims:",),
     "design": ("### ",),
-    "model": ("found.", "1. Return your model"),
+    "model": ("standard deviation of a layer", "1. Return your model"),
     "gradients": ("#### 1. Compute",),
     "why": ("### Batch norm came in",),
 }

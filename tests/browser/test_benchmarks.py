@@ -37,6 +37,7 @@ TITLES = {
     "map.py": [""],
     "phones.py": ["One server with SQLite"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
+    "start.py": [""],
     "table1.py": ["the smallest", "the smallest, float32", "where the time of torch alone goes"],
     "table1_page.py": [""],
 }

@@ -146,9 +146,7 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    if view["light"] == 1:
-        return f"### Even light: the right half has {before:.0%} of the left half’s contrast; normalized, {after:.0%}."
-    return f"### The dark half has {before:.0%} of the bright half’s contrast; normalized, {after:.0%}."
+    return f"### The right half has {before:.0%} of the left half’s contrast; normalized, it has {after:.0%}."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:
