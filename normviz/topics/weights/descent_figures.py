@@ -24,6 +24,9 @@ LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, 
 GRID_POINTS = 61
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
+MARKED_STEPS = (10, 50)
+"""Steps with a dot on each path, which show who is ahead."""
+
 HEADLINE = "<b>v turns w, g sets its length</b>"
 """Title of the chart of the paths."""
 
@@ -75,8 +78,9 @@ def draw_descent_paths(
     )  # fmt: skip
     for k, (name, points) in enumerate(paths.items()):
         _draw_up_to_step(
-            figure, name, (points[:, 0], points[:, 1]), step, style_curve(k, colours, 4), style_marker(k, colours)
-        )
+            figure, name, (points[:, 0], points[:, 1]), step, style_curve(k, colours, 4), style_marker(k, colours),
+            MARKED_STEPS,
+        )  # fmt: skip
     places = np.stack([start, lowest])
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
@@ -197,11 +201,17 @@ def draw_values_by_step(
 
 
 def _draw_up_to_step(
-    figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict
+    figure: Figure,
+    name: str,
+    points: Sequence[np.ndarray],
+    step: int,
+    look: dict,
+    last: dict,
+    marked: Sequence[int] = (),
 ) -> None:
-    """Draw a line up to a step, with a marker at its end after step 0."""
+    """Draw a line up to a step, with a marker at its end after step 0, and at the marked steps before."""
     x, y = points
-    sizes = np.zeros(step + 1)
+    sizes = np.where(np.isin(np.arange(step + 1), marked), 8, 0)
     sizes[-1] = 10 if step else 0
     figure.add_scatter(
         x=x[: step + 1], y=y[: step + 1], name=name, mode="lines+markers", line=look, marker=last | {"size": sizes},

@@ -34,6 +34,7 @@ from normviz.topics.weights.descent import (
     run_sgd,
 )
 from normviz.topics.weights.descent_figures import (
+    MARKED_STEPS,
     PICTURE_WIDTH,
     draw_descent_paths,
     draw_values_by_step,
@@ -255,6 +256,13 @@ def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
     for (x, y, text), (other_x, other_y, other) in combinations(notes(1), 2):
         wide = 4 * unit * (len(text) + len(other))
         assert abs(x - other_x) >= 0.99 * wide or abs(y - other_y) >= 19.9 * unit, (text, other)
+
+
+def test_both_paths_have_dots_at_the_same_steps():
+    paths = {name: noise(k, 61, 2) for k, name in enumerate(("plain", "weight"))}
+    figure = draw_descent_paths(GRID, np.exp(noise(3, 7, 7)), np.zeros(2), paths, noise(4, 61, 2), 60)
+    sizes = [np.flatnonzero(trace["marker"]["size"]) for trace in figure.data if trace.get("name") in paths]
+    assert [each.tolist() for each in sizes] == [[*MARKED_STEPS, 60]] * 2
 
 
 @EVERY_THEME
