@@ -76,10 +76,10 @@ CONTROLS = {
     "cases": lambda lab: lab.number("N batch", "3"),
     "data": lambda lab: lab.open_select("Data", "Normal noise"),
     "seed": lambda lab: lab.number("Seed", "3"),
+    "below": lambda lab: lab.open_below(),
     "colour": lambda lab: lab.look("x"),
     "view": lambda lab: lab.look("Several blocks"),
     "focus": lambda lab: lab.index("c", "2"),
-    "below": lambda lab: lab.open_below(),
     "tab": lambda lab: lab.do(lambda page: page.get_by_role("tab", name="Code").click()),
 }
 

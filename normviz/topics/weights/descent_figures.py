@@ -10,6 +10,7 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import LOG_AXIS_FLOOR, PANEL_TITLE_SIZE, apply_chart_style, style_curve, style_marker
+from normviz.core.text import join_words
 
 MARGIN = 0.12
 PICTURE_WIDTH = 300
@@ -114,8 +115,10 @@ def draw_descent_paths(
         showlegend=False,
         title={"text": HEADLINE, "font": {"size": PANEL_TITLE_SIZE}, "x": 0.5, "y": 0.99, "yanchor": "top"},
     )
-    axis = {"constrain": "domain", "showgrid": False}
-    figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
+    axis, dots = {"constrain": "domain", "showgrid": False}, join_words(list(map(str, MARKED_STEPS)), "and")
+    figure.update_xaxes(
+        range=[x[0], x[-1]], title={"text": f"first weight (dots: steps {dots})", "standoff": 4}, **axis
+    )
     figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
     return apply_chart_style(figure, colours, {"t": 34, "b": 52})
 

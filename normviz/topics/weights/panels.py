@@ -11,7 +11,7 @@ from normviz.charts.palette import THEMES
 from normviz.charts.style import style_curve
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
-from normviz.core.text import format_number, join_words
+from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
@@ -24,12 +24,7 @@ from normviz.topics.weights.descent import (
     compare_losses,
     measure_growth_gap,
 )
-from normviz.topics.weights.descent_figures import (
-    MARKED_STEPS,
-    draw_descent_paths,
-    draw_values_by_step,
-    make_square_grid,
-)
+from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
 from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
 from normviz.topics.weights.state import (
     ITERATION_COUNT,
@@ -109,11 +104,7 @@ def _explain_runs(theme: str) -> None:
     """Show what the two runs train, in the colours of their paths."""
     grey = "Lighter" if theme == "light" else "Darker"
     first, second = DIGIT_PAIR
-    dots = join_words(list(map(str, MARKED_STEPS)), "and")
-    st.markdown(
-        f"Two runs of SGD learn to tell digits {first} and {second} apart. {grey} grey: a lower loss. "
-        f"Dots on the paths: steps {dots}."
-    )
+    st.markdown(f"Two runs of SGD learn to tell digits {first} and {second} apart. {grey} grey: a lower loss.")
     show_legend(
         (style_curve(k, THEMES[theme])["color"], name, text) for k, (name, text) in enumerate(_RUN_SENTENCES.items())
     )

@@ -230,7 +230,7 @@ def test_the_plane_names_all_that_it_shows(theme, step):
     arrows = [(note.x - note.ax, note.y - note.ay) for note in figure.layout.annotations if note.showarrow]
     np.testing.assert_allclose(arrows, [paths["last"][step], v[step]])
     axes = figure.layout.xaxis, figure.layout.yaxis
-    assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
+    assert [axis.title.text for axis in axes] == ["first weight (dots: steps 10 and 50)", "second weight"]
     assert axes[1].scaleanchor == "x"
 
 
