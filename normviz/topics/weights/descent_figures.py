@@ -214,7 +214,7 @@ def _draw_up_to_step(
 ) -> None:
     """Draw a line up to a step, with a marker at its end after step 0, and at the marked steps before."""
     x, y = points
-    sizes = np.where(np.isin(np.arange(step + 1), marked), 8, 0)
+    sizes = np.where(np.isin(np.arange(step + 1), marked), 13, 0)
     sizes[-1] = 10 if step else 0
     figure.add_scatter(
         x=x[: step + 1], y=y[: step + 1], name=name, mode="lines+markers", line=look, marker=last | {"size": sizes},
