@@ -73,10 +73,11 @@ def main() -> None:
     parser.add_argument("--smallest", action="store_true", help="one round of each, without an idle server")
     options = parser.parse_args()
     rounds, idle = (1, 0.0) if options.smallest else (options.rounds, options.idle)
-    print("| `normviz` with | median, ms |\n|---|---|")
+    print("**Commands**\n\n| `normviz` with | median, ms |\n|---|---|")
     for words in COMMANDS:
         print(f"| `{words}` | {1000 * median(measure_command(words) for _ in range(rounds)):.0f} |", flush=True)
-    print("\n| first run | server idle before, s | server ready, s | run, s | memory before, MB |\n|" + "---|" * 5)
+    print("\n**First runs**\n")
+    print("| first run | server idle before, s | server ready, s | run, s | memory before, MB |\n|" + "---|" * 5)
     for name, run in (("Table 1 opened and trained", run_table), ("experiment, first curve", run_experiment)):
         for seconds in sorted({0.0, idle}):
             ready, ran, memory = map(median, zip(*(measure_server(seconds, run) for _ in range(rounds)), strict=True))

@@ -37,7 +37,7 @@ TITLES = {
     "map.py": [""],
     "phones.py": ["One server with SQLite"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
-    "start.py": [""],
+    "start.py": ["Commands", "First runs"],
     "table1.py": ["the smallest", "the smallest, float32", "where the time of torch alone goes"],
     "table1_page.py": [""],
 }
@@ -53,6 +53,8 @@ WORDS = (
     "workers",
     "the lab answers",
     "losses not compared",
+    "`normviz` with",
+    "first run",
 )
 """Columns that say what a row is about; what stands in the others was measured."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mounted import open_modules
-from patience import TWO_FRAMES, soon
+from patience import TWO_FRAMES, drag, soon
 
 HOLDS_FOR = {"7.1.0": "4.1.1"}
 """The versions of plotly, and the plotly.js in each, for which the adapter was tested."""
@@ -149,9 +149,7 @@ def test_plotly_does_not_look_up_what_is_under_the_pointer(scene):
         scene.mouse.move(across, 200)
         scene.evaluate(TWO_FRAMES)
     assert scene.evaluate("hovers") == 0
-    scene.mouse.down()  # the camera still turns
-    scene.mouse.move(300, 250, steps=4)
-    scene.mouse.up()
+    drag(scene, (220, 200), (300, 250))  # the camera still turns
     soon(scene, lambda: abs(scene.evaluate("getCamera(graph).eye.x")) > 0.1)
 
 
