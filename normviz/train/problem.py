@@ -70,7 +70,6 @@ BASE_POSITIONS = [
 """The index of the network that each of `MEASURED_NETWORKS` is compared with; for a control, its original."""
 
 
-@lru_cache(maxsize=256)  # every cell of Table 1 asks several times
 @lru_cache(maxsize=128)  # every cell of Table 1 asks several times
 def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
     """Return the indices below `count` of copies with this random disturbance: of the original, and of this twin.
