@@ -11,7 +11,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.jobs.bounded_store import BoundedStore, HashedKey
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.gpu import get_gpu_memory
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
@@ -90,7 +90,7 @@ class TableResultCache:
     def describe_devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
         """Return the names of the devices that computed the losses of these schemes; empty without losses."""
         records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
-        return join_devices(record.device for record in records)
+        return format_device_list(record.device for record in records)
 
     def list_missing_trainings(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """Return the jobs of missing trainings, each as large as `cost` allows."""

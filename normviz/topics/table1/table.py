@@ -16,6 +16,7 @@ from normviz.topics.table1.forward import ForwardMeasurement
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.verdict import (
     APART_FACTOR,
+    CONTROL_POSITIONS,
     TwinVerdict,
     bound_rounding_gap,
     compute_change_size,
@@ -216,7 +217,8 @@ def _compute_cell(
         forward = _confirm_in_float64(forward, exact_forward, wide[twin], setting.dtype)
         trained = trained if parted else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
-        trained = _confirm_by_forward(trained, forward, change, parted, verdict.fades and setting.depth > 1)
+        is_sensitive = change.factor == () and bool(largest[CONTROL_POSITIONS].any())
+        trained = _confirm_by_forward(trained, forward, is_sensitive, parted, verdict.fades and setting.depth > 1)
     elif (
         trained.together is False
         and not parted
@@ -263,17 +265,18 @@ def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dty
 
 
 def _confirm_by_forward(
-    trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
+    trained: TwinVerdict, forward: TwinVerdict, is_sensitive: bool, parted: bool, deep: bool
 ) -> TwinVerdict:
     """Return the verdict `trained` that losses agree, or no answer where equal losses prove nothing about the change.
 
-    The probe is a random change of everything, so it does not prove that a change of one unit, which may be dead, or a
-    slight shift would show. `deep`: True if the change fades before further layers. The effect through ε is a factor
-    for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
+    `is_sensitive`: True if all weights or data are re-scaled and losses show rounding. The probe is a random change of
+    everything, so it does not prove that a change of one unit, which may be dead, or a slight shift would show. In a
+    dead network only the probe may show. `deep`: True if the change fades before further layers. The effect through ε
+    is a factor for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
     """
     if parted:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
-    if change.factor != () and forward.together is not True:
+    if not is_sensitive and forward.together is not True:
         return TwinVerdict(None, "The losses are together, but they might not show such a change: the outputs differ.")
     if deep and forward.together is not True:
         return TwinVerdict(

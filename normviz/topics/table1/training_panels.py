@@ -14,7 +14,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.describe.wording import capitalize_first, format_duration
 from normviz.jobs.executors import count_short_jobs, create_thread_pool
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.topics.table1.forward import ForwardJob
@@ -153,7 +153,7 @@ def show_table_status(
 
 def _show_devices(training: PageRun) -> None:
     """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
-    devices = join_devices(get_table_results().describe_devices(*row) for row in training.shown)
+    devices = format_device_list(get_table_results().describe_devices(*row) for row in training.shown)
     st.caption(f"Trained on the {devices}." if devices else "\u00a0")
 
 

@@ -96,12 +96,6 @@ def judge_losses(
         )
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
         return TwinVerdict(None, "The transformed network overflows float16, so there is nothing to compare.")
-    if not gaps[CONTROL_POSITIONS].any():
-        return TwinVerdict(
-            None,
-            "Copies that are disturbed by rounding have exactly the original's losses: the network lets nothing of it "
-            "through, and nothing can be told from them.",
-        )
     if gaps[place] > rounding and np.abs(original).max() > DIVERGENCE_FACTOR * max(original[0], 1.0):
         first, most = (format_number(loss, 3) for loss in (original[0], np.abs(original).max()))
         return TwinVerdict(None, f"The loss grew from {first} to {most}: training diverged.")
