@@ -19,7 +19,7 @@ MAX_LINEAR_DECADES = 2
 
 
 def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Make x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
+    """Return x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
     half = (0.5 + MARGIN) * float((high - low).max())
@@ -93,7 +93,7 @@ def draw_values_by_step(
     first_look: int = 0,
     has_legend: bool = True,
 ) -> Figure:
-    """Return a figure of curves of a quantity by name over the steps, up to a step.
+    """Return a figure of curves of one quantity over the steps, up to `step`; `curves` has their names.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
@@ -120,7 +120,7 @@ def draw_values_by_step(
 def _draw_up_to_step(
     figure: Figure, name: str, points: tuple[np.ndarray, np.ndarray], step: int, look: dict, last: dict
 ) -> None:
-    """Draw a line up to a step, with a marker at its end after step 0."""
+    """Draw a line of style `look` up to a step, with a marker of style `last` at its end after step 0."""
     x, y = points
     sizes = np.zeros(step + 1)
     sizes[-1] = 10 if step else 0

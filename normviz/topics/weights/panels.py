@@ -63,7 +63,7 @@ ABOVE_ONE = 1 + 1e-9
 
 
 def show_weight_norm(view: View, theme: str) -> None:
-    """Show the paths of w with and without weight norm, and the lengths of w and v."""
+    """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
@@ -77,7 +77,7 @@ def show_weight_norm(view: View, theme: str) -> None:
 
 
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
-    """Return the lengths and losses of all runs at every step, as columns by name."""
+    """Return the lengths and losses of all runs as columns by name, with an element for each step."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses
@@ -85,7 +85,7 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step."""
+    """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
     st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
@@ -97,7 +97,7 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(f"Path of the two weights. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
         _draw_plane(runs, step, theme)
         if step:
-            st.markdown(_explain_speed(run, step))
+            st.markdown(_explain_rate_factor(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -122,7 +122,7 @@ def _explain_runs(theme: str) -> None:
 
 
 def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
-    """Return the losses at a step; after the last step, the answer of the whole run."""
+    """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:
         return f"Before the first step both runs have a loss of {weight}."
@@ -131,8 +131,8 @@ def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
     return ANSWERS[compare_losses(runs["weight"], runs["plain"])].format(weight=weight, plain=plain, steps=STEPS)
 
 
-def _explain_speed(run: DescentPath, step: int) -> str:
-    """Explain the speed of weight norm by its factor of the learning rate."""
+def _explain_rate_factor(run: DescentPath, step: int) -> str:
+    """Return a sentence on the factor by which weight norm multiplies the learning rate, at the start and at a step."""
     first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
     g, length = (format_number(each[0], 3) for each in (run.g, run.lengths))
     return (
@@ -168,7 +168,7 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Explain why v only gets longer, and why it therefore turns less."""
+    """Return sentences on why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
@@ -225,7 +225,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
 
 
 def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
-    """Describe the bounds on the stretch of a layer after spectral norm."""
+    """Return sentences on how much a layer after spectral norm can stretch or shrink distances."""
     above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "
