@@ -8,7 +8,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE
 
 
 def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
-    """Make the question of a step, such as "batch-or-layer.2", whose link opens the step with its answer.
+    """Return the question of a step of a lesson, such as "batch-or-layer.2", with a link to the step and its answer.
 
     Raises:
         RefusedRequest: there is no such step.
@@ -30,7 +30,7 @@ def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question
 
 
 def list_lesson_steps(language: str = DEFAULT_LANGUAGE) -> list[dict]:
-    """List the lessons with their titles and steps, each with its key, question and link, as plain data."""
+    """Return the lessons as JSON types, with their titles and steps, each with its key, question and link."""
     return [
         {
             "title": _remove_bold(lesson.title),
