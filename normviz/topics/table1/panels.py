@@ -133,7 +133,7 @@ def show_case_answer(
             heading = write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
             why = write_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
-            with st.container(horizontal=True, gap="small"):
+            with st.container(horizontal=True, gap="small", key="following"):
                 following = find_next_case(view["cell"], cells, covered)
                 if following:
                     on = partial(open_case, following)
