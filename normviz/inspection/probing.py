@@ -186,7 +186,7 @@ def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 def find_parameter_axes(values: Tensor | None, size: float = 0.0) -> tuple[int, ...]:
-    """Return the axes along which an array varies by more than rounding of numbers as large as `size`."""
+    """Return the axes along which an array varies by more than rounding of numbers, as large as `size` or its own."""
     if values is None:
         return ()
     off = 1e-5 * max(float(values.abs().max()), size)
@@ -229,7 +229,7 @@ def _fit_general(
     candidates: Sequence[tuple[Rules | None, Rules | None]],
     tolerance: float,
 ) -> Probe | None:
-    """Fit γ and β per element for each candidate (mean, divisor); return the first fit without residual, or None."""
+    """Fit γ and β per element for each candidate (mean, divisor); return the first fit within tolerance, or None."""
     inputs = [LARGE * _draw(shape, seed) for seed in range(1, REPEATS + 1)]
     outputs = torch.stack([compute(x) for x in inputs])
     middle = outputs.mean(0)

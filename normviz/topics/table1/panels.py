@@ -302,7 +302,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
 
 
 def write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Return the answer as a heading, and whether the guess `vote` was right: "= Right: they learn the same way"."""
+    """Return a heading with the answer, and whether the guess `vote` was right: "= Right: they learn the same way"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"

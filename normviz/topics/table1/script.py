@@ -98,7 +98,7 @@ def _collect_numbers(change: Transformation, setting: Setting, eps: float | None
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """One average over a field, as the script computes it.
+    """Code of one average over a field in the script.
 
     Attributes:
         over: the averaged axes in words.
@@ -113,7 +113,7 @@ class ScriptAverage:
 
 @dataclass(frozen=True)
 class ScriptNormalizer:
-    """The script's function that normalizes the weights w or the pre-activations a.
+    """Code of the function that normalizes the weights w or the pre-activations a in the script.
 
     It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
