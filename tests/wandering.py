@@ -59,7 +59,7 @@ TYPED = {"identities": {"panel": "own"}}
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
-    "why": {"learning", "before", "bands", "bias", "lines", "restyled"},
+    "why": {"learning", "before", "bands", "bias", "lines"},
     "invariance": {"grid table"},
     "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},

@@ -141,13 +141,6 @@ PAGE_TEXTS = (
                 takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
                 "and 0; extreme first values can prevent learning.",
             ),
-            "style": PanelText(
-                question="What does instance norm remove from a picture?",
-                why="The mean and the standard deviation of each channel hold the contrast and the colours.",
-                first="Lower the **contrast** of the photograph: the normalized picture hardly changes.",
-                takeaway="At a small ε, instance norm removes the contrast and the colour balance. With the statistics "
-                "of another picture as γ and β it transfers style: adaptive instance norm.",
-            ),
             "history": PanelText(
                 question="Which normalizations are there?",
                 why="Most later schemes change one thing about batch norm: the elements that share a mean and "

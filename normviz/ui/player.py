@@ -11,7 +11,7 @@ from threading import RLock
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 
 TICK_SECONDS = 0.3
 """Seconds between two pictures during playback."""
@@ -135,7 +135,7 @@ class Player:
                 )
             if len(self.speeds) > 1:
                 st.segmented_control(
-                    "Speed", self.speeds, **bind_widget(self.prefix + self.pace), required=True,
+                    "Speed", self.speeds, **make_widget_arguments(self.prefix + self.pace), required=True,
                     format_func="{} ×".format,
                     label_visibility="collapsed",
                 )  # fmt: skip

@@ -46,7 +46,7 @@ from normviz.ui.scheme import build_scheme, build_schemes, get_effective_eps
 from normviz.ui.tensor import make_tensor
 
 PANELS = {
-    "why": ("show", ("learning", "saturation", "whitening", "outside", "identity", "style", "history")),
+    "why": ("show", ("learning", "saturation", "whitening", "outside", "identity", "history")),
     "gradients": ("show", ("graph", "formula", "jacobian", "answer")),
     "geometry": ("show", ("vectors", "rate", "fisher")),
     "running": ("panel", ("switch", "wrong", "companions")),

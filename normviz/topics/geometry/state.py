@@ -76,7 +76,7 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_kl_contour(model: fisher.FisherModel, scheme: str, distance: float) -> fisher.KlContour:
-    """Return the contour of one distance around the weights of a unit."""
+    """Return the weights whose outputs have this KL divergence from those of the present weights."""
     return fisher.compute_kl_contour(scheme, model, distance)
 
 

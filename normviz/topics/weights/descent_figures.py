@@ -36,7 +36,7 @@ MAX_LINEAR_DECADES = 2
 
 
 def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Make x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
+    """Return x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
     half = (0.5 + MARGIN) * float((high - low).max())
@@ -141,7 +141,7 @@ def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray,
 
 
 class LabelPlacer:
-    """Placer of labels in a square picture, each where it covers the least of lines and other labels.
+    """Placer of labels in a square picture, which puts each where it covers the least of lines and other labels.
 
     Labels are placed for the whole run, so that they stay while it plays.
 
@@ -157,7 +157,7 @@ class LabelPlacer:
         self.boxes: list[tuple[np.ndarray, np.ndarray]] = []
 
     def write(self, anchors: np.ndarray, text: str, html: str = "") -> None:
-        """Write a text beside the best of several points (k, 2); `html`: the same text with markup."""
+        """Write a text beside that of the points (k, 2) where it covers least; `html` is the text with markup."""
         pixel = 2 * self.half / PICTURE_WIDTH
         half = pixel * np.array([4.0 * len(text), 10.0])
         sides = (half + 7 * pixel) * LABEL_SIDES
@@ -179,7 +179,7 @@ def draw_values_by_step(
     first_look: int = 0,
     has_legend: bool = True,
 ) -> Figure:
-    """Return a figure of curves of a quantity by name over the steps, up to a step.
+    """Return a figure of curves of one quantity over the steps, up to `step`; `curves` has their names.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
@@ -212,7 +212,7 @@ def _draw_up_to_step(
     last: dict,
     marked: Sequence[int] = (),
 ) -> None:
-    """Draw a line up to a step, with a marker at its end after step 0, and at the marked steps before."""
+    """Draw a line of style `look` up to a step, with markers of style `last` at its end and at `marked` steps."""
     x, y = points
     sizes = np.where(np.isin(np.arange(step + 1), marked), 13, 0)
     sizes[-1] = 10 if step else 0

@@ -52,7 +52,7 @@ ABOVE_ONE = 1 + 1e-9
 
 
 def show_weight_norm(view: View, theme: str) -> None:
-    """Show the paths of w with and without weight norm, and the lengths of w and v."""
+    """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
@@ -66,7 +66,7 @@ def show_weight_norm(view: View, theme: str) -> None:
 
 
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
-    """Return the lengths and losses of all runs at every step, as columns by name."""
+    """Return the lengths and losses of all runs as columns by name, with an element for each step."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses
@@ -74,7 +74,7 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step."""
+    """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
     st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
@@ -85,7 +85,7 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
         _draw_curves(curves, step, "loss", "10rem", theme, has_legend=False)
         if step:
-            st.markdown(_explain_speed(run, step))
+            st.markdown(_explain_rate_factor(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -111,7 +111,7 @@ def _explain_runs(theme: str) -> None:
 
 
 def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
-    """Return the losses at a step; after the last step, the answer of the whole run."""
+    """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:
         return f"Before the first step both runs have a loss of {weight}."
@@ -121,8 +121,8 @@ def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
     return f"{EARLY_WORDS[early]} at first with weight norm, {LATE_WORDS[late]} by step {STEPS}."
 
 
-def _explain_speed(run: DescentPath, step: int) -> str:
-    """Explain the speed of weight norm by its factor of the learning rate."""
+def _explain_rate_factor(run: DescentPath, step: int) -> str:
+    """Return a sentence on the factor by which weight norm multiplies the learning rate, at the start and at a step."""
     first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
     return (
         "**Why?** Weight norm multiplies the learning rate for the direction of w by (g/‖v‖)²: "
@@ -163,7 +163,7 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Explain why v only gets longer, and why it therefore turns less."""
+    """Return sentences on why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
@@ -220,7 +220,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
 
 
 def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
-    """Describe the bounds on the stretch of a layer after spectral norm."""
+    """Return sentences on how much a layer after spectral norm can stretch or shrink distances."""
     above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "
