@@ -22,7 +22,7 @@ PRECISION_LIMIT = 0.1
 
 @dataclass(frozen=True)
 class ModelFinding:
-    """A finding on a layer, or on the model where `layer` is empty.
+    """Finding on one layer, or on the whole model if `layer` is empty: what was measured.
 
     Attributes:
         key: the kind of problem, a key of `PROBLEMS`.
@@ -40,7 +40,7 @@ class ModelFinding:
         return PROBLEMS[self.key]
 
     def to_record(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
+        """Return the finding as JSON types."""
         problem = {"advice": self.problem.advice, "thread": self.problem.thread}
         return {"layer": self.layer or None, "key": self.key, "finding": self.finding} | problem
 
@@ -130,7 +130,7 @@ MAX_NAMED = 5
 def list_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
-    """Yield the findings on layers and on the whole model.
+    """Yield the findings on these layers and on the whole model.
 
     `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
     batch norm, what keeps it from being folded into the layer before; "" if nothing does.
@@ -148,7 +148,7 @@ def list_findings(
 
 
 def _describe_folding(obstacles: Mapping[str, str]) -> str:
-    """Describe which batch norms can be folded, and why the others cannot."""
+    """Return sentences on which batch norms can be folded into the layer before, and why others cannot."""
     names = [name for name, obstacle in obstacles.items() if not obstacle]
     named = join_words(names[:MAX_NAMED], "and") + (", and others" if len(names) > MAX_NAMED else "")
     others = [f" Not {name}: {obstacle}." for name, obstacle in obstacles.items() if obstacle]

@@ -79,8 +79,6 @@ class Conv:
         """Yield each layer's pre-activations a and outputs ReLU(γ x̂ + β), both (schemes, networks, N, H, W, C).
 
         `x`: pictures (networks or 1, N, H, W). `apply_norm`: the method of `NormLayer` that computes x̂.
-
-        `x`: pictures (networks or 1, N, H, W).
         """
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)

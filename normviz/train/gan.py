@@ -205,10 +205,7 @@ class GanTraining:
 
 
 def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Sample latent numbers z (seeds, count, LATENT_SIZE) from N(0, 1); `stream` selects each seed's random stream.
-
-    Training uses streams 0 to 3, so `stream` begins at 4.
-    """
+    """Sample latent numbers z (seeds, count, LATENT_SIZE); `stream` from 4 on selects each seed's random stream."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 

@@ -63,8 +63,6 @@ class Trainer:
         """Take one optimizer step for losses (schemes, networks); a `rate_share` multiplies all learning rates.
 
         `rate_share` broadcasts against (schemes, networks).
-
-        `rate_share`: a factor of the learning rates that broadcasts against (schemes, networks).
         """
         if rate_share is not None:
             shares = [self._reshape_rate(rate_share, parameter) for parameter in self.parameters]

@@ -76,8 +76,6 @@ def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NE
 
     `key`: the key of the twin's transformation; a twin without this disturbance has no index. Indices are of
     `MEASURED_NETWORKS`, and `disturbed` is a value of `NetworkSpec.disturbed`.
-
-    `key`: of the twin's transformation.
     """
     found = [
         (place, network.transformation)

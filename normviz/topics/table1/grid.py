@@ -37,8 +37,6 @@ def build_grid_data(
     """Return the data of Table 1 for `web.components.grid.show_grid`: columns, rows, and the answer of every cell.
 
     `covered`: keys of the cells whose answers are hidden; `small`: True for a small table, as before the first guess.
-
-    `covered`: keys of the cells whose answers are hidden; `small`: True if the map is small, as before the first guess.
     """
     by_key, colours = {get_cell_key(cell): cell for cell in cells}, THEMES[theme]
     return {

@@ -117,8 +117,6 @@ class ScriptNormalizer:
 
     It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
-    The general form, spectral norm, whitening, or f(αx + s) of every element.
-
     Attributes:
         scheme: the scheme that it computes.
         function, x, axes: its name, the name of its argument, and the argument's axes in PyTorch.

@@ -84,8 +84,6 @@ def judge_losses(
     """Return whether the twin at index `place` has the original's losses, from the gaps of all networks.
 
     `losses`: (steps, networks). Other arguments are those of `judge_outputs`.
-
-    `losses`: (steps, networks).
     """
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")

@@ -34,7 +34,7 @@ class Setting:
     """Setting of a run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed."""
 
     rate: float = real(
-        1.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
+        0.1, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
     batch: int = integer(128, 1, DIGIT_COUNT, label="Batch size", stops=(8, 32, 128, DIGIT_COUNT))
     length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))

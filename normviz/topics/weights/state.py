@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import choice, integer, number_choice
+from normviz.core.settings import choice, integer
 from normviz.topics.weights.descent import (
     PARAMETRIZATIONS,
     STEPS,
@@ -29,7 +29,6 @@ from normviz.topics.weights.weights import (
     train_first_layer,
 )
 from normviz.ui.link import View, create_params
-from normviz.ui.player import SPEEDS
 
 PAGE = "weights"
 PREFIX = PAGE + " "
@@ -40,8 +39,8 @@ SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
-    **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
+    **dict.fromkeys(("rate", "length", "start", "batch", "step"), ("norm",)),
+    **dict.fromkeys(("layer", "trained", "iteration"), ("spectral",)),
 }
 """The panels of each value that does not belong to all of them."""
 
@@ -55,7 +54,6 @@ class Page(Setting):
 
     show: str = choice("norm", SHOWN)
     step: int = integer(STEPS, 0, STEPS)
-    pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
     )
@@ -63,7 +61,6 @@ class Page(Setting):
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
     iteration: int = integer(ITERATION_COUNT, 0, ITERATION_COUNT)
-    iteration_pace: int = number_choice(2, SPEEDS)
 
 
 PARAMS = create_params(Page, PREFIX)
