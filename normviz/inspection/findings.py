@@ -21,7 +21,7 @@ PRECISION_LIMIT = 0.1
 
 @dataclass(frozen=True)
 class ModelFinding:
-    """A finding on a layer, or on the model where `layer` is empty.
+    """Finding on one layer, or on the whole model if `layer` is empty: what was measured, and what to change.
 
     Attributes:
         key: the kind of mistake, a key of `CHECKS`, or "train-eval-gap"; "folding" is none.
@@ -43,13 +43,13 @@ class ModelFinding:
         return self.key != "folding"
 
     def to_record(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
+        """Return the finding as JSON types."""
         return {"layer": self.layer or None, **{k: getattr(self, k) for k in ("key", "finding", "advice", "thread")}}
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a layer: what it finds, or None; with the advice and the thread for a layer that fails it."""
+    """Check of a layer for one kind of mistake: `find` returns a sentence if the layer has it, or None."""
 
     find: Callable[[LayerReport], str | None]
     advice: str
@@ -185,7 +185,7 @@ MAX_NAMED = 5
 def list_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
-    """Yield the findings on layers and on the whole model.
+    """Yield the findings on these layers and on the whole model.
 
     `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
     batch norm, what keeps it from being folded into the layer before; "" if nothing does.
@@ -204,7 +204,7 @@ def list_findings(
 
 
 def _describe_folding(obstacles: Mapping[str, str]) -> str:
-    """Describe which batch norms can be folded, and why the others cannot."""
+    """Return sentences on which batch norms can be folded into the layer before, and why others cannot."""
     names = [name for name, obstacle in obstacles.items() if not obstacle]
     named = join_words(names[:MAX_NAMED], "and") + (", and others" if len(names) > MAX_NAMED else "")
     others = [f" Not {name}: {obstacle}." for name, obstacle in obstacles.items() if obstacle]
