@@ -209,14 +209,6 @@ PAGE_TEXTS = (
                 takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is "
                 "η/‖W‖². SGD makes W longer and so lowers this rate.",
             ),
-            "fisher": PanelText(
-                question="How much does a step change the predictions?",
-                why="The Fisher information measures a step by the change of the predictions, not by the distance that "
-                "the weights move.",
-                first="Change **KL of the border** and watch the regions. Then change the **Length**.",
-                takeaway="With normalization, longer weights need a longer step for the same change of the "
-                "predictions.",
-            ),
         },
     ),
     PageText(

@@ -133,7 +133,7 @@ def show_case_answer(
             heading = write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
             why = write_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
-            with st.container(horizontal=True, gap="small"):
+            with st.container(horizontal=True, gap="small", key="following"):
                 following = find_next_case(view["cell"], cells, covered)
                 if following:
                     on = partial(open_case, following)
@@ -374,7 +374,7 @@ def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | N
 
 
 def _write_exact_gap(gap: float) -> str | None:
-    """Return a sentence with the measured gap, or None if it is not a number."""
+    """Return a sentence with the measured gap, or None for NaN."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
