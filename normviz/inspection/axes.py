@@ -75,7 +75,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
 def choose_channel_axis(
     model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
 ) -> AxisRoles:
-    """Return the roles of a call's axes, with the channels where γ varies if the layers around leave them open.
+    """Return the `AxisRoles` of a call's input; its channels are where γ varies if the layers around leave that open.
 
     The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
     takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.

@@ -31,7 +31,7 @@ from normviz.inspection.weights import inspect_weights
 
 
 def inspect(model: nn.Module, batch: Any) -> ModelReport:
-    """Inspect a PyTorch model: find its normalizations by their numbers, and report what each of them does.
+    """Find the normalizations of a PyTorch model by probing, and return a report on what each of them does.
 
     Works on a float64 copy on the CPU; the model, its modes, gradients and buffers, and the random state stay as they
     are. Names of classes play no part: the input of each small module and functional call is changed, and its output

@@ -43,10 +43,7 @@ def copy_model(model: nn.Module) -> nn.Module:
 
 
 def _undo_compilation(model: nn.Module) -> nn.Module:
-    """Replace in place the modules that `torch.compile` compiled by their originals, and return the model.
-
-    Compiled code has no calls to record.
-    """
+    """Undo `torch.compile` of a model's modules in place, as compiled code has no calls to record; return the model."""
     model = getattr(model, "_orig_mod", model)
     for module in list(model.modules()):
         module._compiled_call_impl = None

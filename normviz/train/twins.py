@@ -123,7 +123,7 @@ def _split_into_blocks(
 def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """Return max|x̂' - x̂| / max|x̂| in the first layer, for each network and its base: (schemes, `MEASURED_NETWORKS`).
 
-    x̂' is of a network, x̂ of its base. Infinite where a number is not finite. Needs the memory of one training step.
+    Infinite where a number is not finite. Needs the memory of one training step.
     """
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))
@@ -143,8 +143,7 @@ def find_failures(
 ) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
     """Train the networks again; yield a dict of each one's first tensor that is not finite, by (scheme, network).
 
-    Yields the failures so far by position (scheme, network) after every step, and ends when all networks have one.
-    Networks that stay finite have none.
+    It is yielded after every step, with the failures so far. Ends when all networks have one.
     """
     found: dict[tuple[int, int], TrainingFailure] = {}
 

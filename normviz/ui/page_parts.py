@@ -86,8 +86,6 @@ PAGE_PARTS: dict[str, PageParts] = {
             "space": PageFigure("Vectors in three dimensions", ("vectors",)),
             "lengths": PageFigure("Length of the weights", ("rate",)),
             "effective": PageFigure("Effective learning rate", ("rate",)),
-            "with": PageFigure("Loss with normalization", ("fisher",)),
-            "without": PageFigure("Loss without normalization", ("fisher",)),
         },
         "show",
         ("geometry-show",),

@@ -110,13 +110,13 @@ async def post_snapshot(asked: ClassRequest) -> Body:
 
 
 async def post_close(asked: ClassRequest) -> Body:
-    """Close the current question to further answers."""
+    """Close the current question to further answers, and return {"closed": True}."""
     await asked.change_class(lambda store: store.close_question(asked.code, asked.secret))
     return {"closed": True}
 
 
 async def post_reveal(asked: ClassRequest) -> Body:
-    """Close the current question, and show the class the right answer and the counts."""
+    """Close the current question and show the class the right answer and the counts; return both flags."""
     await asked.change_class(lambda store: store.reveal_answer(asked.code, asked.secret))
     return {"closed": True, "revealed": True}
 
@@ -129,7 +129,7 @@ async def post_pace(asked: ClassRequest) -> Body:
 
 
 async def post_end(asked: ClassRequest) -> Body:
-    """End the class, which deletes everything in it."""
+    """End the class, which deletes everything in it, and return {"ended": True}."""
     await asked.change_class(lambda store: store.end_class(asked.code, asked.secret))
     return {"ended": True}
 

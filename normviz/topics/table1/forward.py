@@ -81,7 +81,7 @@ class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
         return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
     def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
-        """Yield the `ForwardMeasurement` so far after every network, and at last with the effects of ε."""
+        """Yield a `JobStep` with the `ForwardMeasurement` so far after every network; the last has the effects of ε."""
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
@@ -150,7 +150,7 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
 def _compute_partial_outputs(
     x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 ) -> Iterator[np.ndarray]:
-    """Yield a layer's outputs (N, H, W, C) while they are computed; the last ones are complete."""
+    """Yield a layer's outputs (N, H, W, C) after each computed piece; the last ones are complete."""
     a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.activation_part
     if on_activations is None:
         yield a
@@ -161,7 +161,7 @@ def _compute_partial_outputs(
 
 
 def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
-    """Yield x̂ while it is computed piece by piece, so that a caller may stop; the last one is complete.
+    """Yield x̂ after each computed piece, so that a caller may stop in between; the last one is complete.
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
@@ -184,7 +184,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Yield the pieces of a tensor as slices, each with those of the larger piece that its statistics need."""
+    """Yield the slices of each piece of a tensor, and of the larger piece that the statistics of the first one need."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
         for rule, n in zip(field.rules, shape, strict=True)

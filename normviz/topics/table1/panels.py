@@ -374,7 +374,7 @@ def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | N
 
 
 def _write_exact_gap(gap: float) -> str | None:
-    """Return a sentence with the measured gap, or None if it is not a number."""
+    """Return a sentence with the measured gap, or None for NaN."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 

@@ -174,7 +174,7 @@ def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if Adam trains weights of a deeper layer that have no gradient but rounding."""
+    """Return True if Adam trains weights of a deeper layer whose gradient is only rounding."""
     weights = scheme.weight_part
     if weights is None or setting.optimizer != "adam":
         return False
@@ -248,7 +248,7 @@ def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """Return an answer in a low-precision dtype, without the answer if the outputs in float64 contradict it.
+    """Return `answer`, or no answer (None) with the reason if the outputs in float64 contradict it.
 
     This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
     follows. `gap`: gap of the outputs in float64.

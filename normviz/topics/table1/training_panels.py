@@ -73,10 +73,7 @@ def get_long_queue() -> JobQueue:
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Return the queue for forward passes.
-
-    Forward passes have no model of their cost, so they do not count in the measured speed of this server.
-    """
+    """Return the queue for forward passes, which do not count in this server's speed, as their cost has no model."""
     return JobQueue(create_thread_pool(1), workers=1)
 
 

@@ -199,7 +199,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
 
 
 def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
-    """Show the weights divided by the estimate of a step, and pairs of digits before and after the layer.
+    """Show in two figures how far a layer stretches inputs, before and after the division by the estimate of a step.
 
     `patches`: True for a convolution, whose weights see one patch at a time.
     """
