@@ -38,7 +38,8 @@ HIDDEN_PARTS = {
     "answer": HiddenPart(
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
-        ".st-key-verdict, .nv-readout, .nv-labels :is(.nv-note, line), .stColumn:has(> * > * > .st-key-element)",
+        ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
+        ".stColumn:has(> * > * > .st-key-element)",
     ),
 }
 """Parts that a link can hide, by their names in the link."""
