@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from normviz.classroom.lessons.panels import is_question_open
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
@@ -42,11 +41,10 @@ with over:
     controls.draw_picture_controls(view, scheme)
 if x is None:
     st.stop()
-if scheme.key != "none" or not is_question_open():  # a lesson asks about a bare tensor
-    with right:
-        panels.show_scheme_heading(scheme, x, result, layer.threshold)
-        panels.describe_non_finite(scheme, x, result)
-        panels.show_element_panel(view, bound, x, result, layer, theme)
+with right:
+    panels.show_scheme_heading(scheme, x, result, layer.threshold)
+    panels.describe_non_finite(scheme, x, result)
+    panels.show_element_panel(view, bound, x, result, layer, theme)
 
 tab_panels = {
     "statistics": lambda: panels.show_lab_statistics(scheme, x, result, view, theme),
