@@ -59,9 +59,9 @@ TYPED = {"identities": {"panel": "own"}}
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
-    "why": {"learning", "before", "bands", "bias", "lines", "restyled"},
+    "why": {"learning", "before", "bands", "bias", "lines"},
     "invariance": {"grid table"},
-    "geometry": {"space", "lengths", "with"},
+    "geometry": {"space", "lengths"},
     "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian"},
     "weights": {"plane", "ellipses"},

@@ -105,7 +105,7 @@ def test_back_undoes_a_question_and_its_link_opens_it(page, server):
     [
         ("?show=map&set=dataset-recentering", "/design?dataset-recentering=need"),
         ("?show=pointwise&function=dynamic-erf", "/?scheme=dynamic-erf&tab=response"),
-        ("?show=conditional&source=sums", "/why?show=style"),
+        ("?show=conditional&source=sums", "/?scheme=instance"),
     ],
 )
 def test_a_link_to_a_former_panel_opens_what_is_nearest(new_page, server, link, address):

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from normviz.core.settings import build_settings
-from normviz.core.text import join_words
 from normviz.export.scheme_code import write_settings_code
 from normviz.export.script import PageScript, ScriptCell, write_call, write_code, write_text
-from normviz.topics.why import saturation, style
+from normviz.topics.why import saturation
 from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
 
@@ -181,32 +180,6 @@ def _write_identity(view: View) -> PageScript:
     return PageScript("γ and β can undo batch norm", cells, "train")
 
 
-def _write_style(view: View) -> PageScript:
-    kernel = view["kernel"] if view["space"] == "features" else 0
-    names = {style.PHOTOS[key].lower(): "content" if key == view["content"] else "style" for key in style.PHOTOS}
-    arguments = view["content"], view["contrast"], kernel, view["eps"], view["seed"]
-    cells = [
-        write_text(
-            "Instance norm removes the mean and the contrast of each channel of a photograph. Then it gets those of "
-            f"another. Here {join_words([f'the {name} is the {role}' for name, role in names.items()], 'and')}."
-        ),
-        write_code(
-            """
-            from normviz.topics.why.style import compute_channel_moments, restyle_photo
-
-            photo = $photo
-            for name in ("content", "style", "xhat", "y"):
-                means, deviations = compute_channel_moments(getattr(photo, name))
-                print(f"{name}: means {means}, standard deviations {deviations}")
-            print(f"largest difference from the style's statistics: {photo.gap:.2g}")
-            print(f"largest difference of x̂ from that of full contrast: {photo.contrast_gap:.2g}")
-            """,
-            photo=write_call("restyle_photo", *arguments),
-        ),
-    ]
-    return PageScript("Style as channel statistics", cells, "train")
-
-
 def _write_history(view: View) -> PageScript:
     cells = [
         write_text("All schemes in the order of their papers."),
@@ -228,7 +201,6 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "whitening": _write_whitening,
     "outside": _write_outside,
     "identity": _write_identity,
-    "style": _write_style,
     "history": _write_history,
 }
 """The function that writes the script of each panel."""

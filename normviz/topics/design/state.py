@@ -104,8 +104,8 @@ FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", 
 def translate_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Convert a link to a former panel to today's page and link.
 
-    The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
-    another picture are on the page on why.
+    The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab, and so is
+    instance norm, of which a former panel showed γ and β of another picture.
 
     Example:
         >>> translate_former_link({"show": "map", "set": "case-rescaling", "layer": "conv"})[1]["case-rescaling"]
@@ -113,11 +113,11 @@ def translate_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str
         >>> translate_former_link({"show": "pointwise", "function": "dynamic-erf", "alpha": "2"})
         ('tensor_lab', {'scheme': 'dynamic-erf', 'tab': 'response', 'alpha': '2'})
         >>> translate_former_link({"show": "conditional", "source": "sums"})
-        ('why', {'show': 'style'})
+        ('tensor_lab', {'scheme': 'instance'})
     """
     show = former.get("show")
     if show == "conditional":
-        return "why", {"show": "style"}
+        return "tensor_lab", {"scheme": "instance"}
     if show == "pointwise":
         target = {"scheme": former.get("function", "dynamic-tanh"), "tab": "response"}
         return "tensor_lab", target | {name: former[name] for name in ("alpha",) if name in former}

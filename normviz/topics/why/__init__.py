@@ -1,1 +1,1 @@
-"""Reasons to normalize: learning, saturation, whitening, normalizing outside the gradient, style, and all schemes."""
+"""Reasons to normalize: learning, saturation, whitening, normalizing outside the gradient, and all schemes."""

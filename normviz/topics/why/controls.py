@@ -19,7 +19,6 @@ MAIN_CONTROLS: dict[str, tuple[str, ...]] = {
     "whitening": ("stage", "first", "second", "correlation", "ratio"),
     "outside": ("step_size", "steps"),
     "identity": ("part",),
-    "style": ("content", "contrast", "space", "kernel"),
 }
 """Values whose controls stand above the charts, by panel; the others are under "Advanced"."""
 

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.locks import serialize_calls
-from normviz.core.registry import DEFAULT_EPS, Reference
+from normviz.core.registry import DEFAULT_EPS
 from normviz.core.settings import Choice, EarlierValues, choice, get_declarations, integer, number_choice, real
-from normviz.topics.why import identity, learning, outside, saturation, style, whitening
+from normviz.topics.why import identity, learning, outside, saturation, whitening
 from normviz.ui.link import View, create_params
 
 PAGE = "why"
@@ -21,28 +21,23 @@ SHOWN = {
     "whitening": "Whitening",
     "outside": "Outside the gradient",
     "identity": "γ and β",
-    "style": "Style",
     "history": "All schemes",
 }
 """The panels of the page; only the open one is computed."""
 
-ADVANCED = ("outside", "identity", "style")
+ADVANCED = ("outside", "identity")
 """The panels under "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
-    "eps": ("whitening", "identity", "style"),
-    "seed": ("learning", "whitening", "saturation", "outside", "identity", "style"),
+    "eps": ("whitening", "identity"),
+    "seed": ("learning", "whitening", "saturation", "outside", "identity"),
     **dict.fromkeys(("start", "rate"), ("learning", "saturation")),
     **dict.fromkeys(("depth", "layer", "unit"), ("saturation",)),
     **dict.fromkeys(("step_size", "steps"), ("outside",)),
     **dict.fromkeys(("part",), ("identity",)),
-    **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
 }
 """The panels of each value that does not belong to all of them."""
-
-ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
-"""Instance norm with another picture's statistics."""
 
 POINT_SOURCES = {"digits": "Digits", "own": "Your own"}
 FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FEATURES.items()}
@@ -84,10 +79,6 @@ class Page(saturation.Setting):
     step_size: float = real(0.1, 0.001, 10.0, label="Learning rate", stops=(0.001, 0.01, 0.1, 1.0, 10.0))
     steps: int = integer(50, 1, 500, label="Steps", control="slider")
     part: float = real(0.5, 0.0, 1.0, label="From γ = 1, β = 0 to the identity", stops=(0.0, 0.25, 0.5, 0.75, 1.0))
-    content: str = choice("china", style.PHOTOS, label="Photograph")
-    contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
-    space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
-    kernel: int = number_choice(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
     show: str = _panel_choice("learning", SHOWN)  # last: its default depends on the others
 
 
@@ -99,8 +90,6 @@ def is_relevant(view: View, name: str) -> bool:
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":
-        return False
-    if view["space"] != "features" and (name == "kernel" or (name == "seed" and view["show"] == "style")):
         return False
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
@@ -148,9 +137,3 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
     """Return a layer of batch norm on its way to the identity."""
     return identity.undo_batch_norm(part, eps, seed)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def get_restyled_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.RestyledPhoto:
-    """Return a photograph in the style of the other."""
-    return style.restyle_photo(content, contrast, kernel, eps, seed)

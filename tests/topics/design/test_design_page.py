@@ -179,7 +179,7 @@ def test_links_to_what_other_pages_show_lead_there():
     assert state.translate_former_link({"show": "pointwise"}) == (
         "tensor_lab", {"scheme": "dynamic-tanh", "tab": "response"}
     )  # fmt: skip
-    assert state.translate_former_link({"show": "conditional", "delta": "3"}) == ("why", {"show": "style"})
+    assert state.translate_former_link({"show": "conditional", "delta": "3"}) == ("tensor_lab", {"scheme": "instance"})
 
 
 @pytest.mark.parametrize("link", NOTHING)

@@ -20,7 +20,6 @@ FIGURES = {
     "saturation": {"bands", "bands normalized", "saturated"},
     "outside": {"bias", "loss"},
     "identity": {"lines"},
-    "style": {"content", "style", "normalized", "restyled"},
     "history": set(),
 }
 
@@ -68,7 +67,6 @@ def test_what_means_nothing_is_not_offered():
     own = offered(show="whitening", points="own")
     assert "First feature" in offered(show="whitening") - own
     assert {"Correlation", "Scale of x₀ against x₁"} <= own - offered(show="whitening")
-    assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
     assert offered(show="history") == {"Show"}
     assert {"Learning rate", "Scale of the initial weights"} < offered()
 
@@ -92,9 +90,9 @@ def test_a_tab_shows_its_panel_and_the_last_one_a_second_row():
     assert len(at.button_group) == 1
     at = sound(at.button_group(key=f"{PREFIX}show row").set_value("advanced").run())
     assert set(plots(at)) == FIGURES["outside"]
-    at = sound(at.button_group(key=f"{PREFIX}show advanced").set_value("style").run())
-    assert set(plots(at)) == FIGURES["style"]
-    assert at.query_params["show"] == "style"
+    at = sound(at.button_group(key=f"{PREFIX}show advanced").set_value("identity").run())
+    assert set(plots(at)) == FIGURES["identity"]
+    assert at.query_params["show"] == "identity"
     at = sound(at.button_group(key=f"{PREFIX}show row").set_value("learning").run())
     assert set(plots(at)) == FIGURES["learning"]
     assert "show" not in at.query_params
@@ -195,7 +193,7 @@ def test_b_grows_and_the_loss_stands_still(rate, steps):
     assert float(grown[1]) == pytest.approx(float(rate) * int(steps), rel=1e-3)
 
 
-# --- γ and β, style, history --------------------------------------------------------------------------------------
+# --- γ and β, history ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", ["0", "0.3", "1"])
@@ -211,18 +209,6 @@ def test_the_identity_is_told_at_every_place(part, eps):
 
 def test_the_first_values_are_a_link_to_their_experiment():
     assert "(experiments?show=start&start_schemes=batch)" in said(open_page(show="identity"))
-
-
-@pytest.mark.parametrize(
-    "link", [{}, {"contrast": "0"}, {"eps": "0", "contrast": "1"}, {"space": "features", "kernel": "5", "eps": "1"},
-             {"space": "features", "kernel": "1", "content": "flower"}],
-)  # fmt: skip
-def test_style_at_its_ends(link):
-    at = open_page(show="style", **link)
-    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at) + " ".join(texts(at.caption)))
-    assert ("Without contrast nothing is left" in said(at)) == (link.get("contrast") == "0")
-    assert ("These features are not trained" in said(at)) == (link.get("space") == "features")
-    assert ("cannot all have" in said(at)) == (link.get("kernel") == "5")
 
 
 def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from normviz.topics.why.panels import history, identity, learning, outside, saturation, style, whitening
+from normviz.topics.why.panels import history, identity, learning, outside, saturation, whitening
 from normviz.ui.link import View
 
 PANELS: dict[str, Callable[[View, str], None]] = {
@@ -11,7 +11,6 @@ PANELS: dict[str, Callable[[View, str], None]] = {
     "whitening": whitening.show,
     "outside": outside.show,
     "identity": identity.show,
-    "style": style.show,
     "history": history.show,
 }
 """The function that draws each panel of `state.SHOWN`, for a view and a theme."""
