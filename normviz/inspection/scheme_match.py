@@ -60,7 +60,7 @@ def _has_untranslatable_rule(probe: Probe, fields: tuple[Field | None, Field | N
 
 
 def _iterate_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
-    """Yield the schemes of the general form, with the numbers of groups and the radius of these fields."""
+    """Yield the general-form schemes, of weights if `is_weight`, with the groups and radius of these fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     rows = WEIGHT_SCHEMES if is_weight else NAMED_SCHEMES
     for scheme in rows.values():

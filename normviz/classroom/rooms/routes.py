@@ -167,10 +167,7 @@ async def delete_old_classes() -> AsyncIterator[None]:
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
-    """Return the routes of classes and of the students' page, below the base path of the app.
-
-    `rooms`: by default those in the database of the environment.
-    """
+    """Return the routes of classes and of the students' page, with `rooms` or those in the environment's database."""
     served = rooms or get_rooms()
 
     async def open_class(request: Request) -> Response:

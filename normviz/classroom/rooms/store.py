@@ -188,7 +188,7 @@ class ClassStore:
             _update_class(db, code, **values)
 
     def _lock_class(self, db: Connection, code: str, secret: str | None = None) -> Row:
-        """Return the row of a class, which no other transaction can change until this one ends."""
+        """Return the row of a class, locked until the transaction ends; check a secret that is given."""
         return self._find_class(db, code, secret, locks=True)
 
     def _find_class(self, db: Connection, code: str, secret: str | None = None, locks: bool = False) -> Row:

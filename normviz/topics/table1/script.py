@@ -37,10 +37,8 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
     """Return a PyTorch script that trains the networks of one cell of Table 1 and prints the verdict.
 
-    `follow`: True if the learning rate of re-scaled weights follows them.
-
-    Raises:
-        InvalidInput: a field of the scheme does not fit the setting's layers.
+    `follow`: True if the learning rate of re-scaled weights follows them. Raises InvalidInput if a field of the scheme
+    does not fit the setting's layers.
     """
     setting.check([scheme])
     parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
@@ -159,7 +157,7 @@ class ScriptNormalizer:
 
 
 def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Return the script's function that normalizes weights or activations by this scheme."""
+    """Return the `ScriptNormalizer` of weights or activations by this scheme."""
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip
@@ -187,7 +185,7 @@ def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
 
 def _build_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Return the script's average by these rules; `name` is its function's name, if it needs a function."""
+    """Return the `ScriptAverage` of these rules; `name` is its function's name, if it needs a function."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (

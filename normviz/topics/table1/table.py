@@ -139,7 +139,7 @@ def build_cells(
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Return the cells of one scheme; a complete row is cached."""
+    """Return the cells of one scheme, cached once they are complete; `follow` as in `build_cells`."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:

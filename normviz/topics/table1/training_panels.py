@@ -73,7 +73,7 @@ def get_long_queue() -> JobQueue:
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Return the queue for forward passes, which do not count in this server's speed, as their cost has no model."""
+    """Return the queue for forward passes; the measured speed of this server does not count them."""
     return JobQueue(create_thread_pool(1), workers=1)
 
 
@@ -119,10 +119,9 @@ def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Pag
 def show_table_status(
     training: PageRun, forward: PageRun, working: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show in `container` the progress of the training or its devices, and below it an error or a question.
+    """Show in `container` the training's progress (a short note if `quiet`) or devices; below, an error or a question.
 
-    While a job runs, the page looks again by itself. A `quiet` training that started without a click shows a short
-    note, since nobody waits for it before the first guess.
+    While a job runs, the page looks again by itself. A `quiet` training started without a click: nobody waits for it.
     """
     training.is_active()
     if not forward.is_active() and forward.error:
