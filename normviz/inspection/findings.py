@@ -127,7 +127,7 @@ MAX_NAMED = 5
 """Most layers that a finding on folding names."""
 
 
-def list_findings(
+def iterate_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
     """Yield the findings on these layers and on the whole model.

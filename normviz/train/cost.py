@@ -159,7 +159,7 @@ def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> 
 def estimate_dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measurement_count: int = 0
 ) -> float:
-    """Estimate the seconds to train `Dense` networks in float32 and measure them `measurement_count` times."""
+    """Estimate the seconds to train `Dense` networks in float32 and measure errors `measurement_count` times."""
     layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)

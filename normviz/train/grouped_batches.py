@@ -75,7 +75,7 @@ def _sample_groups(own: np.ndarray, blank: int, group: int, count: int, rng: np.
 def measure_group_errors(
     network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
 ) -> torch.Tensor:
-    """Return the error rates (schemes, networks) on blank pictures, or on all others, normalized within their groups.
+    """Return error rates (schemes, networks) on blank pictures or on all others, normalized within their groups.
 
     Args:
         network: the stack.

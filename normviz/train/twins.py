@@ -138,7 +138,7 @@ def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
 
 
 @torch.inference_mode()
-def find_failures(
+def iterate_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
 ) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
     """Train the networks again; yield a dict of each one's first tensor that is not finite, by (scheme, network).

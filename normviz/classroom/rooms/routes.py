@@ -253,6 +253,6 @@ def _get_address(request: Request) -> str:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise RefusedRequest if, as browsers say in a header, a page of another site sent the request."""
+    """Raise RefusedRequest if the browser says in a header that a page of another site sent the request."""
     if request.headers.get("sec-fetch-site") == "cross-site":
         raise RefusedRequest(403, "other-site")

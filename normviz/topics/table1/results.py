@@ -93,7 +93,7 @@ class TableResultCache:
         return format_device_list(record.device for record in records)
 
     def list_missing_trainings(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
-        """Return the jobs of missing trainings, each as large as `cost` allows."""
+        """Return the jobs of missing trainings, each with as many networks as the budget allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
             keys = _make_network_keys(scheme, setting)

@@ -73,7 +73,7 @@ def draw_descent_paths(
 
 
 def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
-    """Find the side of a point for its label: away from the other point, and towards the middle x of the picture."""
+    """Return where a point's label goes, such as "top left": away from `other`, and towards x = `middle`."""
     return f"{'top' if point[1] > other[1] else 'bottom'} {'left' if point[0] > middle else 'right'}"
 
 
