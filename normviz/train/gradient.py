@@ -112,10 +112,8 @@ class InferenceStatistics:
 class TrainingForm:
     """Base class of forward and backward passes of schemes in training and inference.
 
-    `backward` follows the `forward` of the same tensor. This class stores no statistics of the data: in inference it
-    computes x̂ as in training.
-
-    This class has no statistics of the data: x̂ in inference is that of the example itself.
+    `backward` follows the `forward` of the same tensor. This class has no statistics of the data: x̂ in inference is
+    that of the example itself.
     """
 
     def forward(self, x: torch.Tensor, /) -> torch.Tensor:

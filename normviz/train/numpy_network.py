@@ -74,8 +74,6 @@ class DenseNetworks:
         """Return the `NetworkPass` of digits x (…, networks or 1, digits, 64); `frozen` moments replace those of x.
 
         `frozen` has a pair for each layer with batch norm. Where σ² + ε = 0, x̂ = 0.
-
-        Batch norm uses the mean and variance of these digits, or `frozen` ones by layer. Where σ² + ε = 0, x̂ = 0.
         """
         layers = []
         for k, bias in enumerate(self.biases[:-1]):

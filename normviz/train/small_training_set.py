@@ -46,9 +46,7 @@ class SmallTrainingSet:
 
     @torch.no_grad()
     def measure_errors(self, network: Dense, transform: OutputTransform = return_unchanged) -> dict[str, torch.Tensor]:
-        """Return the error rates (schemes, networks) in inference by set: "training", "validation" and "test".
-
-        The training digits keep their training labels.
+        """Return error rates (schemes, networks) in inference by set: "training", "validation", "test".
 
         Args:
             network: networks of these seeds.

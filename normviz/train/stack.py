@@ -34,7 +34,7 @@ def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
 
 @dataclass
 class StackData:
-    """Digits on the device, from which a call with a step makes mini-batches; attributes as in `TrainingProblem`."""
+    """Function from a step to every network's mini-batch on the device, with attributes as in `TrainingProblem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor
@@ -115,8 +115,6 @@ def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape, net
     """Return the indices of the schemes that one `StackedForm` computes, or [] if they are not more than `networks`.
 
     With fewer schemes it takes more calls than the schemes one by one.
-
-    Otherwise it takes more calls than the schemes one by one.
     """
     found = [place for place, each in enumerate(schemes) if each is not None and StackedForm.can_compute(each, shape)]
     return found if len(found) > networks else []

@@ -57,7 +57,7 @@ class StackedForm(TrainingForm):
 
     @staticmethod
     def can_compute(scheme: Scheme, shape: Shape) -> bool:
-        """Return True if the scheme is a general form without windows or a factor, and the shape is not too large."""
+        """Return True for a scheme of the general form without windows or a factor, on a shape that is small enough."""
         return (
             scheme.is_general_form
             and scheme.has_effect

@@ -35,16 +35,14 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
-    """Write a Python script that trains the networks of one cell and prints the verdict.
+    """Return a PyTorch script that trains the networks of one cell of Table 1 and prints the verdict.
 
-    `follow`: True if the learning rate of re-scaled weights follows them.
-
-    Raises:
-        InvalidInput: a field of the scheme does not fit the setting's layers.
+    `follow`: True if the learning rate of re-scaled weights follows them. Raises InvalidInput if a field of the scheme
+    does not fit the setting's layers.
     """
     setting.check([scheme])
     parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
-    normalizers = [_write_normalizer(part, setting) for part in parts]
+    normalizers = [_build_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(has_eps, parts)) else None
     return render_template(
         "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
@@ -70,7 +68,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
 
 
 def _write_conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
-    """Format the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+    """Return the conditions of a cell in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
     parts += [f"ε = {typeset(eps)}"] if eps is not None else []
@@ -80,14 +78,14 @@ def _write_conditions(change: Transformation, setting: Setting, eps: float | Non
 
 
 def _write_size_code(change: Transformation, setting: Setting) -> str:
-    """Write Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
+    """Return Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
     return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
 def _collect_numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
-    """Return the numbers of the setting that the script uses, by name."""
+    """Return the numbers that the script defines, by their names in it."""
     memory: dict[str, dict[str, float | None]]
     memory = {"momentum": {"momentum": MOMENTUM}, "adam": {"beta1": BETAS[0], "beta2": BETAS[1]}}
     numbers: dict[str, float | None] = {"rate": setting.rate}
@@ -115,7 +113,7 @@ class ScriptAverage:
 class ScriptNormalizer:
     """Code of the function that normalizes the weights w or the pre-activations a in the script.
 
-    The general form, spectral norm, whitening, or f(αx + s) of every element.
+    It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
     Attributes:
         scheme: the scheme that it computes.
@@ -138,12 +136,12 @@ class ScriptNormalizer:
 
     @property
     def averages(self) -> list[ScriptAverage]:
-        """The different averages among E_A and E_B."""
+        """The different averages among `centre` and `square`."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
     @property
     def letters(self) -> str:
-        """The index letters of the argument."""
+        """The index letters of the argument's axes."""
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
@@ -158,8 +156,8 @@ class ScriptNormalizer:
         return "; ".join(f"{name} over {average.over}" for name, average in named.items() if average is not None)
 
 
-def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Write the function that normalizes weights or activations by this scheme."""
+def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
+    """Return the `ScriptNormalizer` of weights or activations by this scheme."""
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip
@@ -170,7 +168,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         if field is None:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
-        return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
+        return _build_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
     matrices = scheme.count_matrices(shapes[0])
     if matrices == shapes[0][-1]:
@@ -186,8 +184,8 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     )  # fmt: skip
 
 
-def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Write the code of an average over a field; `name` is that of its function, if it needs one."""
+def _build_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
+    """Return the `ScriptAverage` of these rules; `name` is its function's name, if it needs a function."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (

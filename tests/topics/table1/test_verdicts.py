@@ -58,7 +58,7 @@ def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
 def test_a_sweep_has_no_gap_where_nothing_is_changed():
     settings, results = sweeps.build_delta_settings(SMALL)[: len(sweeps.DELTAS)], TableResultCache()
     for setting in settings:
-        for job in results.plan_measurements([SCHEMES["layer"]], setting):
+        for job in results.list_missing_measurements([SCHEMES["layer"]], setting):
             results.store_forward(job, run_to_end(job))
     gaps = sweeps.collect_forward_gaps([SCHEMES["layer"]], settings, results)[:, 0]
     factors = [key in FACTORS for key in TRANSFORMATIONS]
@@ -244,7 +244,7 @@ def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
     assert (cell.predicted, cell.forward, cell.trained, cell.agrees) == (False, None, None, True)
     assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.missing_reasons
     before = TableResultCache()
-    for job in before.plan_measurements([scheme], setting):
+    for job in before.list_missing_measurements([scheme], setting):
         before.store_forward(job, run_to_end(job))
     waits = table.build_cells([scheme], setting, before)
     assert {cell.forward_unanswered for cell in waits if cell.forward_gap < 0.01} == {"In float64: Not measured yet."}
