@@ -77,7 +77,7 @@ SCRIPT_NOTE = (
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are hidden because they are neither guessed nor revealed.
+    """Return the keys of the cells whose answers are hidden, since the visitor has neither guessed nor revealed them.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
