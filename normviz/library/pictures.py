@@ -17,6 +17,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.text import join_words
 from normviz.describe.wording import SchemeOnShape
 from normviz.library.calls import LibraryCall
+from normviz.library.screenshot import draw_png
 from normviz.topics.lab.lab_cube import CubeLook, choose_view, draw_lab_cube
 from normviz.web.plot_message import build_plot_message
 from normviz.web.plotly_script import read_plotly_script
@@ -61,6 +62,15 @@ class Picture:
             OSError: the file cannot be written.
         """
         Path(path).write_text(self.html, encoding="utf-8")
+
+    def to_png(self, path: str | PathLike[str], width: int = 900, height: int = 640) -> None:
+        """Save the cube as PNG, at twice the size in pixels, with kaleido, Plotly's exporter, and its browser.
+
+        Raises:
+            InvalidInput: kaleido is not installed, or there is no browser.
+            OSError: the file cannot be written.
+        """
+        Path(path).write_bytes(draw_png(self.html, width, height))
 
 
 def show(

@@ -8,6 +8,7 @@ from html import unescape
 import numpy as np
 import pytest
 from browsing import browser
+from PIL import Image
 
 import normviz
 from normviz.charts.packing import pack_message
@@ -58,6 +59,19 @@ def test_what_cannot_be_drawn_is_told_in_one_line(monkeypatch):
     plotly_script.read_plotly_script.cache_clear()
     with pytest.raises(normviz.InvalidInput, match=r"^a picture needs plotly; .* pip install 'normviz\[show\]'$"):
         normviz.show(X, "batch", layout="NCHW")
+
+
+def test_a_png_without_the_exporter_says_what_to_install(picture, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    with pytest.raises(normviz.InvalidInput, match=r"^a PNG needs kaleido, .*: pip install kaleido$"):
+        picture.to_png(tmp_path / "cube.png")
+
+
+def test_a_png_is_drawn_by_the_exporter(picture, tmp_path):
+    pytest.importorskip("kaleido")
+    picture.to_png(tmp_path / "cube.png", 450, 400)
+    with Image.open(tmp_path / "cube.png") as image:
+        assert image.width > 700
 
 
 def test_other_arrays_are_drawn_as_well():
