@@ -118,7 +118,7 @@ def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
     if scheme.key == "custom":
-        found |= custom.make_custom_link(scheme)
+        found |= custom.make_custom_parameters(scheme)
     return f"/invariance?{urlencode(found)}"
 
 

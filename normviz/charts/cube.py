@@ -176,7 +176,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
         place = 0
         if stage.gathered is not None:
             place = len(places)
-            places.append(stage.gathered.without_windows.compute_bounds(shape))
+            places.append(stage.gathered.with_own_windows.compute_bounds(shape))
         if number == 0 or stage.scale != stages[number - 1].scale:
             alike = np.concatenate([each.values.ravel() for each in stages if each.scale == stage.scale])
             legend = compute_value_levels(alike)[1]

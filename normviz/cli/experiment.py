@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Never
 from normviz.cli.setting_options import write_option_help
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
@@ -67,7 +67,7 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Resul
     return {
         "experiment": experiment.key,
         "configuration": configuration,
-        "device": join_devices(str(arrays["device"]) for arrays in found.values()),
+        "device": format_device_list(str(arrays["device"]) for arrays in found.values()),
         "digest": sha256("".join(map(compute_digest, jobs)).encode()).hexdigest(),
         "result": {name: [_convert_to_json(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,

@@ -129,7 +129,7 @@ def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
 def _find_largest_difference(
     left: Scheme, right: Scheme, stack: np.ndarray, eps: float
 ) -> tuple[ArrayDifference, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""
+    """Normalize a stack of tensors by both schemes; return the largest difference of x̂, its tensor and both x̂."""
     xhats = (compute_xhat(stack, scheme, eps) for scheme in (left, right))
     draws = (
         (find_largest_difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(stack, *xhats, strict=True)

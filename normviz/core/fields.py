@@ -263,8 +263,8 @@ class Field:
         )
 
     @property
-    def without_windows(self) -> "Field":
-        """The field with `own` in place of windows, so that no two sets of sharing elements overlap."""
+    def with_own_windows(self) -> "Field":
+        """This field with `own` for every window rule: then no two sets of elements that share a statistic overlap."""
         return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
 
     @property
@@ -273,8 +273,8 @@ class Field:
         return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
 
     @property
-    def coarse_field(self) -> "Field":
-        """The field with `full` in place of windows, so that no two sets of sharing elements overlap."""
+    def with_full_windows(self) -> "Field":
+        """This field with `full` for every window rule: then no two sets of elements that share a statistic overlap."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
 

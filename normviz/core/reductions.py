@@ -24,9 +24,9 @@ from normviz.core.fields import Field, Rule, Shape
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
     """Compute the centred tensor v = x - E_A[x] and the mean E_A[x], in the shape of the field's statistics."""
     xp = array_namespace(x)
-    anchor = _detach(reduce_boxes(x, field.without_windows, xp.min))
+    anchor = _detach(reduce_boxes(x, field.with_own_windows, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    above = reduce_boxes(x - broadcast_statistic(anchor, x.shape), field.without_windows, xp.mean)  # E_A[x] - anchor
+    above = reduce_boxes(x - broadcast_statistic(anchor, x.shape), field.with_own_windows, xp.mean)  # E_A[x] - anchor
     for axis, rule in field.windowed_axes:
         near = gather_windows(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
@@ -41,9 +41,9 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
-    largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.without_windows, xp.max)), least, most)
+    largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.with_own_windows, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=get_device(largest)) ** xp.floor(xp.log2(largest))
-    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, v.shape)), field.without_windows, xp.mean)
+    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, v.shape)), field.with_own_windows, xp.mean)
     for axis, rule in field.windowed_axes:
         near = gather_windows(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
@@ -108,7 +108,7 @@ def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
 
 def apply_transposed_average(x: Array, field: Field) -> Array:
     """Compute E_Aᵀ x, the backward pass of an average over a field; the result broadcasts against x."""
-    total = reduce_boxes(x, field.without_windows, array_namespace(x).mean)
+    total = reduce_boxes(x, field.with_own_windows, array_namespace(x).mean)
     for axis, rule in field.windowed_axes:
         sizes = reshape_along_axis(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
         total = average_windows(gather_windows(total / sizes, rule, axis), rule, axis) * sizes

@@ -90,7 +90,7 @@ class Scheme:
 
     @property
     def tensor(self) -> str:
-        """The tensor that the scheme normalizes, a key of `AXES`: "activation", or "weight" if no activations."""
+        """The kind of tensor that the scheme normalizes, a key of `AXES`: "weight" if it normalizes weights only."""
         return "weight" if self.acts_on == "weight" else "activation"
 
     @property
@@ -194,7 +194,7 @@ class Scheme:
     def divides_by_variance(self) -> bool:
         """True if E_B[v²] is a variance, with one mean for all elements that share it; never with windows."""
         a, b = self.summation, self.suppression
-        return a is not None and a == b and a == a.coarse_field
+        return a is not None and a == b and a == a.with_full_windows
 
     def compute_scale(self, shape: Shape) -> float:
         """Return the constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
@@ -360,7 +360,7 @@ def rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
 
 
 def _match_parameters(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
-    """Return a registered scheme with the G and R that would make its rules equal to those of `scheme`, if any do."""
+    """Return the registered scheme `row` with the groups and window radius that bring it closest to `scheme`."""
     groups, radii = [1], [0]
     for theirs, ours in zip(row.fields, scheme.fields, strict=False):
         for rule, other, n in zip(theirs.rules, ours.simplify(shape).rules, shape, strict=True):

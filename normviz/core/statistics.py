@@ -112,15 +112,17 @@ def estimate_rounding(x: np.ndarray) -> float:
     )
 
 
-def build_joint_field(scheme: Scheme) -> Field:
-    """Build the field of the rows of the statistics table: the elements that share both the mean and the divisor."""
+def build_statistics_row_field(scheme: Scheme) -> Field:
+    """Build the field whose elements share both the mean and the divisor: one row of the statistics table each."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 
 
 def compute_variance(x: np.ndarray, field: Field) -> np.ndarray:
     """Compute the variance E_B[x²] - E_B[x]² over a field, in the shape of the field's statistics."""
-    v, _ = centre(x, field.coarse_field)  # a variance does not depend on the mean, and loses fewer digits without it
+    v, _ = centre(
+        x, field.with_full_windows
+    )  # a variance does not depend on the mean, and loses fewer digits without it
     return np.maximum(compute_rms(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
@@ -145,7 +147,7 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
     if not scheme.fields:
         return {}
     averaged, divided = scheme.fields[0], scheme.kind.find_divisor_field(scheme)
-    counts = build_joint_field(scheme).compute_statistics_shape(x.shape)
+    counts = build_statistics_row_field(scheme).compute_statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:

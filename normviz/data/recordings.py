@@ -58,7 +58,7 @@ def encode_recording(report: Mapping[str, Any], layers: Mapping[str, RecordedLay
 
 
 def read_model_file(name: str, content: bytes) -> ModelFile:
-    """Read the .json or .npz file of a model. The report in it is not checked.
+    """Read the report and the recorded arrays of a model's .json or .npz file, without checking the report.
 
     Raises:
         InvalidInput: a file that is too large, not what its name says, or without a report.
@@ -77,7 +77,7 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
 
 
 def read_json(content: bytes) -> Any:
-    """Read JSON in UTF-8, without NaN and infinite numbers.
+    """Parse JSON in UTF-8; NaN and infinite numbers are refused.
 
     Raises:
         InvalidInput: too many bytes, other text, or values nested too deeply.

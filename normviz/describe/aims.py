@@ -17,7 +17,7 @@ _SINGLE_GROUP = Rule("groups", 1)
 
 
 @ignore_float_warnings
-def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
+def describe_guarantee(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
     """Describe the property of x̂ that a scheme attains: "Afterwards every channel has mean 0 and variance 1."
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
@@ -130,7 +130,7 @@ def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: f
 
 def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Describe the property that x̂ has in every field: "every channel has mean 0 and variance 1"."""
-    own = KIND_FORMULAS[scheme.kind.key].describe_aim(scheme, result)
+    own = KIND_FORMULAS[scheme.kind.key].describe_guarantee(scheme, result)
     if own is not None:
         return own
     values = result.xhat if scheme.has_xhat else result.v

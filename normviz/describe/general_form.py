@@ -169,8 +169,8 @@ class KindFormulas:
         below, form = find_squares_under_root(result.deviation, eps, not scheme.kind.has_eps)
         return {"divides": (below, below.shape), "form": (form, below.shape)}
 
-    def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        """Return a sentence on the property that the kind gives x̂; empty if x̂ lacks it, None if none is promised."""
+    def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
+        """Describe the property that this kind gives x̂: None if it gives none, "" if x̂ of this result lacks it."""
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:

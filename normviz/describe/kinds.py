@@ -82,7 +82,7 @@ class SpectralFormulas(KindFormulas):
         number = r"\part{divides}{\num{divides}}"
         return self._fill_fraction(scheme, "", symbol, base, r"\part{divides}{\sigma_{\max}}", number)
 
-    def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
+    def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "the largest singular value is 1" if are_all_near(compute_spectral_norm(result.xhat), 1) else ""
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
@@ -156,7 +156,7 @@ class WhiteningFormulas(KindFormulas):
             found[f"v{k}"] = result.v[..., k::channels], (*shape[:3], groups)
         return found
 
-    def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
+    def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         groups = scheme.count_matrices(result.v.shape)
         size = result.v.shape[-1] // groups
         matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
@@ -212,7 +212,7 @@ class PointwiseFormulas(KindFormulas):
         inside, one = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}, (1, 1, 1, 1)
         return {name: (np.full(one, value), one) for name, value in inside.items()}
 
-    def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
+    def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "every number lies between −1 and 1"
 
     def format_function(self, scheme: Scheme) -> str:

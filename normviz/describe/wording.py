@@ -136,7 +136,7 @@ class SchemeOnShape:
 
     @cached_property
     def axis_names(self) -> list[AxisNames]:
-        """The names of the scheme's axes for this shape."""
+        """The names of the four axes of the tensor that the scheme normalizes, with their lengths."""
         return name_axes(self.scheme.axes, self.shape)
 
     def is_averaged(self, axes: Sequence[int]) -> bool:
@@ -215,7 +215,7 @@ class SchemeOnShape:
         moving = find_windowed_axes(part.field, self.shape)
         if not moving:
             return ""
-        alone = part.field.simplify(self.shape).without_windows.compute_sizes(self.shape).max() == 1
+        alone = part.field.simplify(self.shape).with_own_windows.compute_sizes(self.shape).max() == 1
         one = "element" if alone else " and ".join(self.axis_names[axis].one for axis in moving)
         return f"every {one} has {_add_articles(part)} of its own"
 

@@ -83,7 +83,7 @@ def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
 def compare_channels(
     layer: LayerReport, training: LayerCall, inference: LayerCall | None, most: int
 ) -> np.ndarray | None:
-    """Return the mean and the variance of each channel in the batch, and as running averages: shape (4, channels).
+    """Return batch mean, batch variance, running mean and running variance of each channel, an array (4, channels).
 
     At most `most` / 4 channels, at even spacing. None unless the layer uses running averages in inference.
     """
@@ -141,7 +141,7 @@ def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
 
 
 def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
-    """Return the rule of the divisor or else the mean along an axis; a rule with groups or windows is preferred."""
+    """Return the rule of the divisor or else the mean along an axis; rules with groups or windows come first."""
     rules = [each[axis] for each in (divisor, mean) if each is not None] or [OWN]
     return next((rule for rule in rules if rule not in (FULL, OWN)), rules[0])
 
@@ -149,7 +149,7 @@ def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
 def _extract_layer(
     layer: LayerReport, x: Tensor, indices: Sequence[np.ndarray], statistics: np.ndarray | None
 ) -> RecordedLayer:
-    """Return the chosen elements of a layer's input, and its γ and β along the axes where they vary."""
+    """Return a layer's input at these indices, and its γ and β along the axes where they vary."""
     probe: Probe = layer.probe
     with np.errstate(over="ignore"):
         chosen = x.detach().numpy()[np.ix_(*indices)].astype(np.float32)

@@ -19,7 +19,7 @@ POSITION_NAMES = {0: "", 1: "T", 2: "HW", 3: "DHW"}
 
 @dataclass(frozen=True)
 class AxisRoles:
-    """Roles of an array's axes.
+    """Axes of an array that hold examples and channels.
 
     Attributes:
         example: the axis of examples; None if no axis holds examples.
@@ -48,7 +48,7 @@ class AxisRoles:
 
 
 def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Sequence[str]) -> dict[str, AxisRoles]:
-    """Find the roles of the axes of the input of some recorded calls, by their names.
+    """Return by name the `AxisRoles` of the inputs of these recorded calls, found by changing examples and channels.
 
     `recorder`: the record of the model on the batch, in the modes that the model has now.
     """
@@ -75,7 +75,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
 def choose_channel_axis(
     model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
 ) -> AxisRoles:
-    """Complete the roles of axes by γ: channels lie where it varies, if the layers around leave that open.
+    """Return the `AxisRoles` of a call's input; its channels are where γ varies if the layers around leave that open.
 
     The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
     takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.
@@ -92,7 +92,7 @@ def choose_channel_axis(
 
 
 def _find_direct_channels(call: LayerCall, recorder: Recorder) -> tuple[int, ...] | None:
-    """Return the axis of channels of a layer whose input is the output of the call that made them; else None."""
+    """Return the axis of channels as (axis,) if a call's input is the output of the call that made them, else None."""
     producer = None if call.producer is None else recorder.weights[call.producer]
     is_direct = producer is not None and producer.y.shape == call.x.shape and torch.equal(producer.y, call.x)
     return (producer.channel_axis % call.x.ndim,) if producer is not None and is_direct else None

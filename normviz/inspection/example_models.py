@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - PyTorch's own name of it
 from torch import Tensor, nn
 
-from normviz.inspection.model_copy import seed_zero
+from normviz.inspection.model_copy import use_seed_zero
 
 
 class ResidualBlock(nn.Module):
@@ -20,12 +20,12 @@ class ResidualBlock(nn.Module):
         self.bn1, self.bn2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the sum of the input and what both convolutions make of it."""
+        """Return the sum of the input and the output of both convolutions, after ReLU."""
         return F.relu(x + self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
 
 
 class SmallResNet(nn.Module):
-    """A ResNet for fine-tuning: its first batch norm is frozen, the last one sees one number of each example."""
+    """ResNet for fine-tuning: its first batch norm is frozen, the last one sees one number of each example."""
 
     def __init__(self, channels: int = 8) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class SmallResNet(nn.Module):
         self.bn1.requires_grad_(False)  # and yet its running averages change in training
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the scores of ten classes."""
+        """Return the scores of ten classes, (N, 10), for pictures x (N, 3, H, W)."""
         features = self.norm(self.layer2(self.layer1(F.relu(self.bn1(self.conv1(x))))))
         return self.head(F.relu(self.bn2(self.project(features.mean((2, 3))))))
 
@@ -52,13 +52,13 @@ class RootMeanSquareNorm(nn.Module):
         self.weight, self.axis, self.in_float32 = nn.Parameter(torch.ones(width)), axis, in_float32
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the normalized input."""
+        """Return x over its root mean square, times the gain, in the type of x."""
         h = x.float() if self.in_float32 else x
         return self.weight * (h * torch.rsqrt(h.pow(2).mean(self.axis, keepdim=True) + 1e-6)).to(x.dtype)
 
 
 class SmallLlama(nn.Module):
-    """A block as in Llama, with RMS norm of queries and keys.
+    """Block of a language model as in Llama, with RMS norm of queries and keys.
 
     The norm of the keys averages over the tokens, and the last one squares large numbers in the type of its input.
     """
@@ -74,7 +74,7 @@ class SmallLlama(nn.Module):
         self.embed.weight.data[:, 3] = 400.0  # a channel of large numbers, as trained language models have them
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the normalized states of all tokens."""
+        """Return the normalized states (N, tokens, width) of all tokens."""
         x = self.embed(tokens)
         h = self.input_norm(x)
         q, k, v = (
@@ -87,8 +87,8 @@ class SmallLlama(nn.Module):
 
 
 def make_resnet() -> tuple[nn.Module, Tensor]:
-    """Make the ResNet after five batches, and a batch of eight pictures."""
-    with seed_zero():
+    """Return the ResNet, after five batches, and a batch of eight pictures."""
+    with use_seed_zero():
         model = SmallResNet()
         for _ in range(5):
             model(0.5 + 0.25 * torch.randn(8, 3, 12, 12))
@@ -96,6 +96,6 @@ def make_resnet() -> tuple[nn.Module, Tensor]:
 
 
 def make_llama() -> tuple[nn.Module, Tensor]:
-    """Make the language model, and a batch of four texts of twelve tokens."""
-    with seed_zero():
+    """Return the language model, and a batch of four texts of twelve tokens."""
+    with use_seed_zero():
         return SmallLlama(), torch.randint(0, 32, (4, 12))

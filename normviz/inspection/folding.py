@@ -13,8 +13,8 @@ EXACT = 1e-9
 """Largest difference of the model's output, as a share of the largest one, that is rounding."""
 
 
-def list_obstacles(names: list[str], recorder: Recorder, run: Callable[[], Tensor]) -> dict[str, str]:
-    """Return for each batch norm why it cannot be folded into the layer before; "" if it can.
+def find_folding_obstacles(names: list[str], recorder: Recorder, run: Callable[[], Tensor]) -> dict[str, str]:
+    """Return by name why each batch norm cannot be folded into the layer before it; "" if it can.
 
     `recorder`, `run`: the record of the model in inference, and a function that returns its output.
     """
@@ -41,7 +41,7 @@ def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor
 def _run_folded(
     norm: nn.Module, before: WeightCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
 ) -> Tensor:
-    """Return the output of a model whose batch norm is folded into the layer before it."""
+    """Return the model's output with the batch norm `norm` folded into the layer before it, by `factor` and `shift`."""
 
     def scale(module: nn.Module, arguments: Any, output: Tensor) -> Tensor:
         return output * factor.select(0, 0) + shift.select(0, 0)

@@ -17,7 +17,7 @@ TRIED = (1e-5, 1e-3, 1e-6, 1e-4, 1e-8, 1e-12, 0.0)
 
 @dataclass(frozen=True)
 class ConstantStatistics:
-    """Constant mean and variance of each channel, and the ε and γ with which they explain a layer."""
+    """Mean and variance of each channel that a layer keeps constant, and the ε that is added to the variance."""
 
     mean: Tensor
     variance: Tensor
@@ -25,7 +25,7 @@ class ConstantStatistics:
 
 
 def find_constant_statistics(call: LayerCall) -> tuple[Probe, ConstantStatistics] | None:
-    """Find the buffers m and v with which a call computes γ (x - m) / sqrt(v + ε) + β; None if there are none."""
+    """Return the `Probe` and the mean m and variance v of a call that computes γ (x - m) / sqrt(v + ε) + β, or None."""
     shape = choose_probe_shape(call.compute, call.x.shape)
     zero, one = (call.compute(torch.full(shape, float(k), dtype=torch.float64)) for k in (0, 1))
     factor, shift = one - zero, zero
@@ -53,7 +53,7 @@ def find_constant_statistics(call: LayerCall) -> tuple[Probe, ConstantStatistics
 def _match_buffers(
     a: Tensor, b: Tensor, buffers: Sequence[Tensor], parameters: Sequence[Tensor]
 ) -> ConstantStatistics | None:
-    """Find a mean and a variance among the buffers, and γ and β among all or 1 and 0."""
+    """Return a mean and a variance among the buffers that explain y = a x + b with a known γ and β; None if none do."""
     gains, biases = [*parameters, *buffers, torch.ones_like(a)], [*parameters, *buffers, torch.zeros_like(b)]
     for mean, variance in product(buffers, buffers):
         if mean is variance or (variance < 0).any():

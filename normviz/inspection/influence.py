@@ -18,7 +18,7 @@ from normviz.inspection.recording import keep_state
 
 
 def measure_batch_influence(model: nn.Module, batch: Any) -> float:
-    """Measure how much the first output changes when all other examples do, over the outputs' standard deviation.
+    """Return how much the first output changes when all other examples do, over the outputs' standard deviation.
 
     The model is in its current mode; it is copied, and stays as it is.
 
@@ -30,11 +30,14 @@ def measure_batch_influence(model: nn.Module, batch: Any) -> float:
     if size < 2:
         raise InvalidInput("the batch has one example; two or more are needed to see dependence between them.")
     changed = replace_examples(batch, range(1, size))
-    return compare_first_rows(run_model(copied, batch, size), run_model(copied, changed, size)) or 0.0
+    return (
+        compare_first_rows(compute_output_matrix(copied, batch, size), compute_output_matrix(copied, changed, size))
+        or 0.0
+    )
 
 
-def run_model(model: nn.Module, batch: Any, size: int) -> Tensor:
-    """Return the floating-point outputs that have a row for each example, as one matrix; buffers stay as they are."""
+def compute_output_matrix(model: nn.Module, batch: Any, size: int) -> Tensor:
+    """Return the outputs with a row per example as one matrix (size, numbers) of float64; buffers stay as they are."""
     with keep_state(model):
         output = call_model(model, batch)
     rows = [
@@ -46,7 +49,7 @@ def run_model(model: nn.Module, batch: Any, size: int) -> Tensor:
 
 
 def compare_first_rows(output: Tensor, other: Tensor) -> float | None:
-    """Return the root mean square change of the first row over the standard deviation; None without numbers."""
+    """Return the root mean square change of the first row over the output's deviation; None for fewer than two rows."""
     if len(output) < 2 or not output.numel():
         return None
     spread = float(output.std(correction=0))

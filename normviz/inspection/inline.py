@@ -41,7 +41,7 @@ MAX_OPERATIONS = 60
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of a forward pass.
+    """One tensor operation of a forward pass, with its arguments and output.
 
     Attributes:
         name, function: the operation.
@@ -69,7 +69,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class InlineCandidate:
-    """Operations between a tensor x and an output y of its shape that may normalize x.
+    """Operations between a tensor x and an output y of the same shape that may normalize x.
 
     Attributes:
         x, y: the tensor and the output; x is None if the operations do not come from one tensor.
@@ -86,12 +86,12 @@ class InlineCandidate:
     position: int
 
     def list_parameters(self) -> list[Tensor]:
-        """List the parameters that the operations take."""
+        """Return the parameters among the inputs of the operations, each once."""
         found = {id(each): each for step in self.operations for each in step.inputs if isinstance(each, nn.Parameter)}
         return list(found.values())
 
     def replay(self, x: Tensor, dtype: torch.dtype) -> Tensor:
-        """Compute y for another x, with all floating-point tensors in a type."""
+        """Return y for another x, with all floating-point tensors converted to `dtype`."""
         assert self.x is not None
         values: dict[int, Tensor] = {id(self.x): x.to(dtype)}
 
@@ -108,7 +108,7 @@ class InlineCandidate:
 
 
 class OperationLog:
-    """The simple operations of a forward pass, and which tensors are statistics or constants.
+    """Log of the operations of a forward pass that may be part of a normalization, with the origin of each tensor.
 
     Attributes:
         operations: the operations in their order.
@@ -116,7 +116,7 @@ class OperationLog:
     """
 
     def __init__(self, constants: Iterable[Tensor]) -> None:
-        """Make an empty log; `constants` are the buffers of the model."""
+        """Make an empty log; `constants` are the model's buffers."""
         self._constants = {id(each) for each in constants}
         self.operations: list[Operation] = []
         self.overwritten: list[str] = []
@@ -125,7 +125,7 @@ class OperationLog:
         self._roots: set[int] = set()
 
     def record(self, operation: Operation) -> None:
-        """Record an operation if it is simple; a tensor that it overwrites has no known origin any more."""
+        """Add an operation to the log if it is in `SIMPLE`; forget the origin of tensors that it overwrites."""
         inputs, outputs = operation.inputs, _list_outputs(operation.output)
         changed = [each for each in outputs if any(each is other for other in inputs)]
         if changed:
@@ -153,14 +153,14 @@ class OperationLog:
                 self._roots.add(id(each))
 
     def is_constant(self, tensor: Tensor) -> bool:
-        """Return True for parameters, single numbers, and what simple operations make of them."""
+        """Return True for parameters, buffers, integer tensors, and what operations make of these alone."""
         if isinstance(tensor, nn.Parameter) or id(tensor) in self._constants or not tensor.is_floating_point():
             return True
         maker = self._makers.get(id(tensor))
         return maker is not None and all(self.is_constant(each) for each in self.operations[maker].inputs)
 
     def list_candidates(self) -> list[InlineCandidate]:
-        """List the candidates in the order of the pass."""
+        """Return the products and quotients with statistics that may normalize, in the order of the pass."""
         found = []
         for k, step in enumerate(self.operations):
             data = [each for each in step.inputs if not self.is_constant(each)]
@@ -170,7 +170,7 @@ class OperationLog:
         return found
 
     def _trace_candidate(self, last: int, has_root: bool) -> InlineCandidate:
-        """Trace a product back to the tensor that all of it comes from, and on to its γ and β."""
+        """Return the candidate of product `last`: the operations from the tensor of its data up to its γ and β."""
         x = self._find_source(last)
         y, taken = self.operations[last].output, {last}
         for k in range(last + 1, min(last + MAX_OPERATIONS, len(self.operations))):
@@ -186,7 +186,7 @@ class OperationLog:
         return InlineCandidate(x, y, operations, has_root, self.operations[last], last)
 
     def _find_source(self, last: int) -> Tensor | None:
-        """Return the nearest tensor before an operation, of its shape, through which all its data pass; or None.
+        """Return the nearest earlier tensor of an operation's shape through which all its data pass, or None.
 
         Through a subtracted mean and a cast, the search goes on.
         """
@@ -205,7 +205,7 @@ class OperationLog:
         return found
 
     def _is_cast_or_centring(self, step: Operation) -> bool:
-        """Return True if an operation is a cast, or adds or subtracts a statistic of its input."""
+        """Return True if an operation changes the type, or adds or subtracts a statistic."""
         is_centring = step.name in SUMS and any(id(each) in self._statistics for each in step.inputs)
         return is_centring or step.name in CASTS
 
@@ -213,7 +213,7 @@ class OperationLog:
         return [each for each in self.operations[k].inputs if not self.is_constant(each)]
 
     def _select_operations(self, last: set[int], x: Tensor) -> set[int]:
-        """Return the numbers of the operations that some operations need, back to x."""
+        """Return the indices of the operations on which the operations `last` depend, back to x."""
         found, waiting = set(), [*last]
         while waiting:
             k = waiting.pop()

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from normviz.core.errors import InvalidInput
 from normviz.inspection.axes import AxisRoles, choose_channel_axis, find_axis_roles
 from normviz.inspection.findings import list_findings
-from normviz.inspection.folding import list_obstacles
+from normviz.inspection.folding import find_folding_obstacles
 from normviz.inspection.frozen import find_constant_statistics
-from normviz.inspection.influence import compare_first_rows, run_model
-from normviz.inspection.layers import LayerReport, build_layer_report, measure_gap
+from normviz.inspection.influence import compare_first_rows, compute_output_matrix
+from normviz.inspection.layers import LayerReport, build_layer_report, measure_relative_gap
 from normviz.inspection.model_copy import (
     call_model,
     choose_thread_count,
@@ -31,7 +31,7 @@ from normviz.inspection.weights import inspect_weights
 
 
 def inspect(model: nn.Module, batch: Any) -> ModelReport:
-    """Inspect a PyTorch model: find its normalizations by their numbers, and report what each of them does.
+    """Find the normalizations of a PyTorch model by probing, and return a report on what each of them does.
 
     Works on a float64 copy on the CPU; the model, its modes, gradients and buffers, and the random state stay as they
     are. Names of classes play no part: the input of each small module and functional call is changed, and its output
@@ -65,7 +65,7 @@ class InspectedModel(NamedTuple):
 
 
 def inspect_calls(model: nn.Module, batch: Any) -> InspectedModel:
-    """Inspect a model as `inspect` does, and return the recorded calls with the report."""
+    """Inspect a model as `inspect` does; return the report together with the recorded calls."""
     copied, batch = copy_model(model), convert_batch(batch)
     notes = []
     if find_batch_size(batch) == 1:
@@ -78,7 +78,7 @@ def inspect_calls(model: nn.Module, batch: Any) -> InspectedModel:
 
 
 def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
-    """Return True unless the model fails with float64 because it casts to shorter types by itself."""
+    """Return False if the model fails with float64 because it casts to low-precision types by itself."""
     try:
         with use_double_precision(False):
             _run_in_inference(model, batch)
@@ -88,7 +88,7 @@ def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
 
 
 def _run_in_inference(model: nn.Module, batch: Any) -> None:
-    """Run a model on a batch in inference mode; its modes and buffers are then as they were."""
+    """Run a model on a batch in inference mode, then restore its modes and buffers."""
     modes = list_modes(model)
     try:
         with keep_state(model):
@@ -98,7 +98,7 @@ def _run_in_inference(model: nn.Module, batch: Any) -> None:
 
 
 class _Inspection:
-    """Inspection of one model: its forward passes in training and inference, and the report that they give."""
+    """Inspection of one model: its recorded forward passes in training and inference, and what probing them shows."""
 
     def __init__(self, model: nn.Module, batch: Any, notes: list[str]) -> None:
         self.model, self.batch, self.notes = model, batch, notes
@@ -119,29 +119,29 @@ class _Inspection:
             notes.append(f"Training mode was not inspected: {error}")
 
     def build_report(self) -> ModelReport:
-        """Probe all recorded calls, and build the report."""
+        """Probe all recorded calls, and return the report on the model."""
         with use_threads(1):  # probes are small
             found = self._probe_calls()
-        names = _drop_nested(found, self.training)
-        self.notes += _list_untraced(found, self.training)
+        names = _drop_nested_calls(found, self.training)
+        self.notes += _describe_untraced_calls(found, self.training)
         set_modes(self.model, self.inference_modes)
         shared = [name for name in names if name in self.inference.layers]
         self.roles = find_axis_roles(self.model, self.batch, self.inference, shared)
         layers = [self._build_layer(name, found[name]) for name in names]
         layers += inspect_weights(self.model, self.inference)
         numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
-        findings = list(list_findings(layers, numbers["train_eval_gap_norm"], self._list_obstacles(layers)))
+        findings = list(list_findings(layers, numbers["train_eval_gap_norm"], self._find_folding_obstacles(layers)))
         return ModelReport(layers, numbers, findings, self.notes)
 
-    def _list_obstacles(self, layers: list[LayerReport]) -> dict[str, str]:
-        """List what keeps each batch norm from being folded, for a model that came in inference mode."""
+    def _find_folding_obstacles(self, layers: list[LayerReport]) -> dict[str, str]:
+        """Return for each batch norm what keeps it from being folded; {} for a model that came in training mode."""
         norms = [each.name for each in layers if each.scheme == "batch" and each.inference == "constant"]
         norms = [] if self.is_training else [name for name in norms if name in self.inference.layers]
         set_modes(self.model, self.inference_modes)
-        return list_obstacles(norms, self.inference, lambda: self._run(self.inference_modes))
+        return find_folding_obstacles(norms, self.inference, lambda: self._run(self.inference_modes))
 
     def _probe_calls(self) -> dict[str, tuple[Probe, Any]]:
-        """Probe modules, and then the functions outside of modules that normalize."""
+        """Return by name what probing found on the calls that normalize: modules, and functions outside of them."""
         calls = self.training.layers
         found: dict[str, tuple[Probe, Any]] = {}
         for name in sorted(calls, key=lambda each: calls[each].module is None):
@@ -185,7 +185,10 @@ class _Inspection:
         return report
 
     def _measure_model(self, switching: list[LayerReport]) -> dict[str, float | None]:
-        """Measure the influence of other examples and the gap between the modes on the model's output."""
+        """Return the influence of other examples and the gap between the modes, on the model's output, by name.
+
+        `switching`: layers with batch statistics in training, and others in inference.
+        """
         others = range(1, find_batch_size(self.batch))
         changed = replace_examples(self.batch, others)
         training, inference = self._run(self.training_modes), self._run(self.inference_modes)
@@ -197,16 +200,16 @@ class _Inspection:
         return {
             "influence_training": compare_first_rows(training, self._run(self.training_modes, changed)),
             "influence_inference": compare_first_rows(inference, self._run(self.inference_modes, changed)),
-            "train_eval_gap": measure_gap(inference, training),
-            "train_eval_gap_norm": measure_gap(inference, normalized),
+            "train_eval_gap": measure_relative_gap(inference, training),
+            "train_eval_gap_norm": measure_relative_gap(inference, normalized),
         }
 
     def _run(self, modes: list[bool], batch: Any = None) -> Tensor:
         set_modes(self.model, modes)
-        return run_model(self.model, self.batch if batch is None else batch, find_batch_size(self.batch))
+        return compute_output_matrix(self.model, self.batch if batch is None else batch, find_batch_size(self.batch))
 
 
-def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
+def _drop_nested_calls(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
     """Return the names of the found calls, without calls inside a normalization and modules that only wrap one."""
     calls = recorder.layers
     dropped: set[str] = set()
@@ -219,8 +222,8 @@ def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> lis
     return [name for name in calls if name in found and name not in dropped]
 
 
-def _list_untraced(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
-    """Return a note on each call that may normalize, was not probed and is in no normalization."""
+def _describe_untraced_calls(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
+    """Return a note on each call that may normalize but was not probed, unless it is inside a found normalization."""
     names = (name for name in recorder.untraced if not any(_is_inside(name, outer) for outer in found))
     return [
         f"{name} was not probed: it may normalize, but in place, with statistics of several tensors, or along a single "

@@ -16,7 +16,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.inspection.axes import AxisRoles
 from normviz.inspection.frozen import ConstantStatistics
-from normviz.inspection.probing import Probe, Rules, average
+from normviz.inspection.probing import Probe, Rules, average_by_rules
 from normviz.inspection.recording import LayerCall
 from normviz.inspection.scheme_match import build_found_scheme, list_schemes
 
@@ -70,7 +70,7 @@ class LayerReport:
         return self.schemes[0].key if self.schemes else None
 
     def find_rule(self, letter: str) -> str:
-        """Return the rule of the divisor, or else of the mean, along an axis; "" without such an axis."""
+        """Return as text the rule of the divisor, or else of the mean, along an axis; "" without such an axis."""
         rules = self.probe.divisor or self.probe.mean
         return "" if rules is None or letter not in self.layout else str(rules[self.layout.index(letter)])
 
@@ -82,7 +82,7 @@ class LayerReport:
         return "".join(letter for letter, rule, n in lengths if rule != OWN and n > 1)
 
     def to_record(self) -> dict[str, Any]:
-        """Return the report as plain data, as `ModelReport.to_json` holds it."""
+        """Return the report as JSON types, as `ModelReport.to_json` holds it."""
         probe = self.probe
         return {
             "layer": self.name,
@@ -106,10 +106,10 @@ class LayerReport:
             **dict(probe.parameters),
             "training": self.training or None,
             "inference": self.inference or None,
-            "train_eval_gap": _round(self.train_eval_gap),
-            "influence": _round(self.influence),
-            "statistics": {key: _round(value) for key, value in self.statistics.items()},
-            "half_precision": {key: _round(value) for key, value in self.half_precision.items()},
+            "train_eval_gap": _round_for_json(self.train_eval_gap),
+            "influence": _round_for_json(self.influence),
+            "statistics": {key: _round_for_json(value) for key, value in self.statistics.items()},
+            "half_precision": {key: _round_for_json(value) for key, value in self.half_precision.items()},
             "table1": self.table1,
         }
 
@@ -117,7 +117,7 @@ class LayerReport:
 def build_layer_report(
     call: LayerCall, inference: LayerCall | None, roles: AxisRoles, probe: Probe, constant: ConstantStatistics | None
 ) -> LayerReport:
-    """Build the report on a call that normalizes.
+    """Return the report on one call that normalizes.
 
     Args:
         call, inference: the call in training and in inference; None if it is not made there.
@@ -134,15 +134,15 @@ def build_layer_report(
     report.flags["channels_certain"] = roles.is_certain
     is_shared = "N" in report.averaged_axes
     report.training = "constant" if constant else "batch" if is_shared else "example" if report.averaged_axes else ""
-    _measure_modes(report, call, inference, roles.example)
+    _compare_modes(report, call, inference, roles.example)
     report.statistics = measure_statistics(call.x, probe, text)
-    report.half_precision = {name: _measure_precision(call, getattr(torch, name)) for name in SHORT_TYPES}
-    report.table1 = predict_row(schemes[0] if schemes else build_found_scheme(probe, layout), shape)
+    report.half_precision = {name: _measure_half_precision_error(call, getattr(torch, name)) for name in SHORT_TYPES}
+    report.table1 = predict_table_row(schemes[0] if schemes else build_found_scheme(probe, layout), shape)
     return report
 
 
 def measure_statistics(x: Tensor, probe: Probe, layout: str) -> dict[str, float]:
-    """Measure the statistics of a layer on its input: their number, size and range, dead channels, and ε over them."""
+    """Return numbers on a layer's input x by name, such as its largest value, dead channels and mean squares."""
     found: dict[str, float] = {"largest_input": float(x.abs().max())}
     if "C" in layout and x.ndim > 1:
         axis = layout.index("C")
@@ -152,8 +152,8 @@ def measure_statistics(x: Tensor, probe: Probe, layout: str) -> dict[str, float]
     rules = probe.divisor or probe.mean
     if rules is None or probe.form not in ("general", "local response"):
         return found
-    v = x if probe.mean is None else x - average(x, probe.mean)
-    square = _pick_statistics(average(v * v, rules), rules)
+    v = x if probe.mean is None else x - average_by_rules(x, probe.mean)
+    square = _pick_statistics(average_by_rules(v * v, rules), rules)
     largest = float(square.max())
     found |= {
         "count": square.numel(),
@@ -170,8 +170,8 @@ def measure_statistics(x: Tensor, probe: Probe, layout: str) -> dict[str, float]
     return found
 
 
-def predict_row(scheme: Scheme | None, shape: tuple[int, ...]) -> dict[str, bool]:
-    """Predict the row of Table 1 of a scheme of activations; empty if it has none."""
+def predict_table_row(scheme: Scheme | None, shape: tuple[int, ...]) -> dict[str, bool]:
+    """Return by transformation of Table 1 whether a scheme of activations is invariant; {} if theory has no answer."""
     if scheme is None:
         return {}
     layer = "dense" if shape[1] * shape[2] == 1 else "conv"
@@ -184,8 +184,8 @@ def predict_row(scheme: Scheme | None, shape: tuple[int, ...]) -> dict[str, bool
     return {key: cell.invariant for key, cell in cells.items()}
 
 
-def measure_gap(y: Tensor, other: Tensor) -> float:
-    """Measure the root mean square difference of two outputs in units of the first one's standard deviation.
+def measure_relative_gap(y: Tensor, other: Tensor) -> float:
+    """Return the root mean square difference of two outputs, in units of the first one's standard deviation.
 
     A constant output has its largest magnitude for a unit, or 1.
     """
@@ -196,12 +196,12 @@ def measure_gap(y: Tensor, other: Tensor) -> float:
     return float((y - other).square().mean().sqrt()) / unit
 
 
-def _measure_modes(report: LayerReport, call: LayerCall, inference: LayerCall | None, example: int | None) -> None:
-    """Compare a layer in training and in inference, and measure the influence of other examples in training."""
+def _compare_modes(report: LayerReport, call: LayerCall, inference: LayerCall | None, example: int | None) -> None:
+    """Set in `report` where statistics come from in inference, the gap between modes, and other examples' influence."""
     y = call.compute(call.x)
     if inference is not None:
         other = inference.compute(call.x)
-        report.train_eval_gap = measure_gap(y, other)
+        report.train_eval_gap = measure_relative_gap(y, other)
         changed = _replace_rows(call.x, example)
         is_shared = example is not None and _measure_influence(inference.compute, call.x, changed, example) > 1e-9
         if report.training == "batch":
@@ -222,7 +222,7 @@ def _measure_influence(compute: Callable[[Tensor], Tensor], x: Tensor, changed: 
 
 
 def _replace_rows(x: Tensor, example: int | None) -> Tensor:
-    """Return a copy in which noise replaces all but the first example."""
+    """Return a copy of x in which noise replaces all examples but the first; `example` is their axis."""
     changed = x.clone()
     if example is None or x.shape[example] < 2:
         return changed
@@ -232,19 +232,19 @@ def _replace_rows(x: Tensor, example: int | None) -> Tensor:
     return changed
 
 
-def _measure_precision(call: LayerCall, dtype: torch.dtype) -> float:
-    """Measure the error of a layer in a short type, over the output's deviation."""
+def _measure_half_precision_error(call: LayerCall, dtype: torch.dtype) -> float:
+    """Return the error of a layer in a low-precision dtype, over the output's standard deviation; infinite for NaN."""
     y = call.compute(call.x)
     try:
-        short = call.compute_in(dtype)
+        short = call.compute_in_dtype(dtype)
     except (RuntimeError, ValueError, TypeError):
         return 0.0
-    gap = measure_gap(y, short.double())
+    gap = measure_relative_gap(y, short.double())
     return gap if isfinite(gap) and bool(torch.isfinite(short).all()) else inf
 
 
 def _pick_statistics(averaged: Tensor, rules: Rules) -> Tensor:
-    """Return one number of each field of an array of averages."""
+    """Return one number of each field from an array of averages that `average_by_rules` returned."""
     for axis, rule in enumerate(rules):
         n = averaged.shape[axis]
         count = rule.count_statistics(n)
@@ -254,20 +254,20 @@ def _pick_statistics(averaged: Tensor, rules: Rules) -> Tensor:
 
 
 def format_rules(rules: Sequence[Rule] | None, layout: str) -> dict[str, str] | None:
-    """Return the rules of an array's axes as text, by the axes' letters; None for no rules."""
+    """Return the rules of an array's axes as text, by the axes' letters in `layout`; None for no rules."""
     return None if rules is None else {letter: str(rule) for letter, rule in zip(layout, rules, strict=True)}
 
 
 def _describe_parameter(values: Tensor | None, axes: tuple[int, ...], layout: str) -> dict[str, Any] | None:
-    """Return the axes along which γ or β varies, and its range."""
+    """Return the axes along which γ or β varies, its minimum and its maximum, by name; None without values."""
     if values is None:
         return None
     low, high = float(values.min()), float(values.max())
-    return {"axes": [layout[axis] for axis in axes], "min": _round(low), "max": _round(high)}
+    return {"axes": [layout[axis] for axis in axes], "min": _round_for_json(low), "max": _round_for_json(high)}
 
 
-def _round(value: float | None) -> float | None:
-    """Return a number with six digits; None for one that JSON cannot hold."""
+def _round_for_json(value: float | None) -> float | None:
+    """Return a number with six significant digits, or None if JSON cannot hold it."""
     if value is None or not isfinite(value):
         return None
     return value if isinstance(value, int) else float(f"{value:.6g}")

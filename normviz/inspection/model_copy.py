@@ -14,7 +14,7 @@ from normviz.core.errors import InvalidInput
 
 
 def copy_model(model: nn.Module) -> nn.Module:
-    """Copy a model to the CPU in float64, with its modes, buffers and hooks.
+    """Return a copy of a model on the CPU in float64, with its modes, buffers and hooks.
 
     Tensors that PyTorch cannot copy, such as a weight that a hook computes, are detached first. Objects that cannot be
     copied, such as locks, are shared.
@@ -43,7 +43,7 @@ def copy_model(model: nn.Module) -> nn.Module:
 
 
 def _undo_compilation(model: nn.Module) -> nn.Module:
-    """Return a model with the modules that `torch.compile` compiled as they were before: compiled code has no calls."""
+    """Undo `torch.compile` of a model's modules in place, as compiled code has no calls to record; return the model."""
     model = getattr(model, "_orig_mod", model)
     for module in list(model.modules()):
         module._compiled_call_impl = None
@@ -53,7 +53,7 @@ def _undo_compilation(model: nn.Module) -> nn.Module:
 
 
 def convert_batch(batch: Any) -> Any:
-    """Return a batch with its tensors detached, on the CPU, and floating-point ones in float64."""
+    """Return a copy of a batch with its tensors detached, on the CPU, and floating-point ones in float64."""
 
     def convert(tensor: Tensor) -> Tensor:
         kept = tensor.detach().to("cpu")
@@ -63,7 +63,7 @@ def convert_batch(batch: Any) -> Any:
 
 
 def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
-    """Apply a function to every tensor of nested tuples, lists and dicts; keep other values."""
+    """Return nested tuples, lists and dicts with `function` applied to every tensor; other values stay."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -76,35 +76,35 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
 
 
 def list_tensors(value: Any) -> list[Tensor]:
-    """Return the tensors of nested tuples, lists, dicts and objects with a dict, in their order."""
+    """Return the tensors in nested tuples, lists and dicts, or in the attributes of an object, in their order."""
     found: list[Tensor] = []
     map_tensors(found.append, vars(value) if not isinstance(value, Tensor) and hasattr(value, "__dict__") else value)
     return found
 
 
 def split_arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and named arguments that a batch stands for: a tensor, a tuple or list, or a dict."""
+    """Return the positional and named arguments that a batch stands for, which is a tensor, tuple, list or dict."""
     if isinstance(batch, Mapping):
         return (), dict(batch)
     return (tuple(batch), {}) if isinstance(batch, tuple | list) else ((batch,), {})
 
 
 def call_model(model: nn.Module, batch: Any) -> Any:
-    """Call a model on a batch without gradients, with the random numbers of seed 0.
+    """Return the output of a model on a batch, computed without gradients and with the random numbers of seed 0.
 
     Raises:
         InvalidInput: the model fails on this batch.
     """
     arguments, named = split_arguments(batch)
     try:
-        with torch.no_grad(), seed_zero():
+        with torch.no_grad(), use_seed_zero():
             return model(*arguments, **named)
     except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
         raise InvalidInput(f"the model fails on this batch: {shorten_error(error)}") from error
 
 
 class DoublePrecision(TorchFunctionMode):
-    """Mode in which casts to shorter types, such as `float()`, give float64."""
+    """Context in which casts to low-precision types, such as `float()`, give float64."""
 
     SHORT = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -127,7 +127,7 @@ class DoublePrecision(TorchFunctionMode):
 
 @contextmanager
 def use_double_precision(is_forced: bool) -> Iterator[None]:
-    """Make float64 the default type inside the block, and where forced, the type of all casts."""
+    """Make float64 the default type inside the block; if `is_forced`, casts to lower precision give it, too."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -139,7 +139,7 @@ def use_double_precision(is_forced: bool) -> Iterator[None]:
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Compute with this number of threads inside the block."""
+    """Make torch compute with this number of threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -149,7 +149,7 @@ def use_threads(count: int) -> Iterator[None]:
 
 
 def choose_thread_count(compute: Callable[[], Any]) -> int:
-    """Return the number of threads with which a computation is faster: one, or as many as torch uses now.
+    """Return the number of threads that makes `compute` faster: one, or as many as torch uses now.
 
     On a busy machine, threads that wait for each other take several times as long as one.
     """
@@ -163,15 +163,15 @@ def choose_thread_count(compute: Callable[[], Any]) -> int:
 
 
 @contextmanager
-def seed_zero() -> Iterator[None]:
-    """Use seed 0 for torch's random numbers on the CPU inside the block, and restore their state after it."""
+def use_seed_zero() -> Iterator[None]:
+    """Seed torch's random numbers on the CPU with 0 inside the block, and restore their state after it."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         yield
 
 
 def find_batch_size(batch: Any) -> int:
-    """Return the number of examples: the length of the first axis of the first tensor.
+    """Return the number of examples in a batch: the length of the first axis of the first tensor.
 
     Raises:
         InvalidInput: no tensor with an axis.
@@ -183,8 +183,9 @@ def find_batch_size(batch: Any) -> int:
 
 
 def replace_examples(batch: Any, examples: Sequence[int]) -> Any:
-    """Return the batch with other numbers in some examples: noise of the tensor's mean and deviation, or other whole
-    numbers of its range.
+    """Return a copy of the batch with other numbers in the examples at these indices.
+
+    Floats become noise of the tensor's mean and deviation, integers other integers of its range.
     """
     size, chosen = find_batch_size(batch), list(examples)
     generator = torch.Generator().manual_seed(1)
@@ -207,14 +208,14 @@ def replace_examples(batch: Any, examples: Sequence[int]) -> Any:
 
 
 def extend_batch(batch: Any) -> Any:
-    """Return a batch of one example with a second one, which `replace_examples` makes of the first."""
+    """Return a batch of one example with a second, different one, which `replace_examples` makes of the first."""
     size = find_batch_size(batch)
     twice = map_tensors(lambda t: torch.cat([t, t]) if t.ndim and t.shape[0] == size else t, batch)
     return replace_examples(twice, [1])
 
 
 def _find_uncopyable(model: nn.Module) -> dict[int, Any]:
-    """Return by their ids the attributes of modules that cannot be copied."""
+    """Return the attributes of modules that `copy.deepcopy` cannot copy, by their ids."""
     found: dict[int, Any] = {}
     for module in model.modules():
         for value in vars(module).values():

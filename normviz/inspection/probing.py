@@ -42,7 +42,7 @@ Rules = tuple[Rule, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """Result of probing a function of an array.
+    """Result of probing a layer as a function of an array: its fields, its form, γ, β and ε.
 
     Attributes:
         mean: the rules of the field whose mean is subtracted; None: none is.
@@ -74,7 +74,7 @@ class Probe:
 def probe_function(
     compute: Callable[[Tensor], Tensor], shape: Sequence[int], learned: Sequence[Tensor], is_fixed: bool = False
 ) -> Probe | None:
-    """Probe a function of arrays of a shape; None if it is no normalization.
+    """Return what a function of arrays computes, found from its outputs; None if it is no normalization.
 
     Args:
         compute: the function.
@@ -88,7 +88,7 @@ def probe_function(
         y = compute(x)
         if y.shape != x.shape or not torch.isfinite(y).all() or float(y.std(correction=0)) == 0:
             return None
-        rules = find_rules(compute, x, y)
+        rules = find_field_rules(compute, x, y)
         if rules is None:
             return None
         is_single = _is_single_precision(compute, x, y)
@@ -114,7 +114,7 @@ def probe_function(
 
 
 def choose_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape in which every axis that a function of arrays leaves free is neither long nor of one element."""
+    """Return a shape that `compute` takes and that is quick to probe: free axes have 4 or `SHORT` elements."""
     chosen = tuple(shape)
     for axis, n in enumerate(shape):
         if n == 1 or n > 1.5 * SHORT:
@@ -127,8 +127,8 @@ def choose_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]
     return chosen
 
 
-def find_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Rules | None:
-    """Find for each axis which indices move with a changed element; None if no rules describe it."""
+def find_field_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Rules | None:
+    """Return for each axis the rule by which outputs change with an element of x; None if no rules describe them."""
     sightings: list[list[tuple[int, list[int]]]] = [[] for _ in x.shape]
     for k in range(4):
         place = tuple(_pick_index(n, (k + axis) % 4) for axis, n in enumerate(x.shape))
@@ -142,12 +142,12 @@ def find_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Rul
             return None
         for axis, line in enumerate(_project_on_axes(moved)):
             sightings[axis].append((place[axis], line.nonzero().flatten().tolist()))
-    rules = tuple(_find_rule(seen, n) for seen, n in zip(sightings, x.shape, strict=True))
+    rules = tuple(_match_rule(seen, n) for seen, n in zip(sightings, x.shape, strict=True))
     return None if None in rules else tuple(rule for rule in rules if rule is not None)
 
 
-def average(x: Tensor, rules: Rules) -> Tensor:
-    """Average an array over the fields of some rules, and copy each mean to its elements."""
+def average_by_rules(x: Tensor, rules: Rules) -> Tensor:
+    """Return the averages of an array over the fields of these rules, broadcast to the shape of x."""
     for axis, rule in enumerate(rules):
         n = x.shape[axis]
         if rule == FULL:
@@ -165,14 +165,14 @@ def average(x: Tensor, rules: Rules) -> Tensor:
 
 
 def normalize_by_rules(x: Tensor, mean: Rules | None, divisor: Rules | None, eps: float = 0.0) -> Tensor:
-    """Compute x̂ of the general form: v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²])."""
-    v = x if mean is None else x - average(x, mean)
-    return v if divisor is None else v / (average(v * v, divisor) + eps).sqrt()
+    """Return x̂ of the general form: v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]); None for no mean or no divisor."""
+    v = x if mean is None else x - average_by_rules(x, mean)
+    return v if divisor is None else v / (average_by_rules(v * v, divisor) + eps).sqrt()
 
 
 @contextmanager
 def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Sample the numbers of some tensors from 0.5 to 1.5 inside the block, and restore them after it."""
+    """Set the floating-point tensors to random numbers from 0.5 to 1.5 inside the block, and restore them after it."""
     before = [tensor.detach().clone() for tensor in tensors]
     generator = torch.Generator().manual_seed(3)
     try:
@@ -186,7 +186,7 @@ def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 def find_parameter_axes(values: Tensor | None, size: float = 0.0) -> tuple[int, ...]:
-    """Return the axes along which an array varies by more than rounding of numbers of a size."""
+    """Return the axes along which an array varies by more than rounding of numbers as large as `size`."""
     if values is None:
         return ()
     off = 1e-5 * max(float(values.abs().max()), size)
@@ -218,7 +218,7 @@ def _probe_shared(
 
 
 def _list_subfields(rules: Rules) -> Iterator[Rules]:
-    """Yield the rules themselves, then those with `own` in place of some."""
+    """Yield the rules themselves, then all variants with `own` in place of some rules."""
     choices = [(rule,) if rule == OWN else (rule, OWN) for rule in rules]
     yield from (each for each in product(*choices) if any(rule != OWN for rule in each))
 
@@ -229,7 +229,7 @@ def _fit_general(
     candidates: Sequence[tuple[Rules | None, Rules | None]],
     tolerance: float,
 ) -> Probe | None:
-    """Fit γ and β of each element for some fields; return the first fit whose residual is rounding."""
+    """Fit γ and β per element for each candidate (mean, divisor); return the first fit without residual, or None."""
     inputs = [LARGE * _draw(shape, seed) for seed in range(1, REPEATS + 1)]
     outputs = torch.stack([compute(x) for x in inputs])
     middle = outputs.mean(0)
@@ -248,14 +248,14 @@ def _fit_general(
 
 
 def _measure_eps(compute: Callable[[Tensor], Tensor], shape: Sequence[int], found: Probe) -> tuple[float | None, bool]:
-    """Measure ε from the outputs for small inputs; and whether it is added under the root."""
+    """Return ε, measured from the outputs for small inputs, or None, and whether it is added under the root."""
     if found.divisor is None or found.gain is None or found.bias is None:
         return None, True
     estimates = []
     for scale in (SMALL, 10 * SMALL):
         x = scale * _draw(shape, 11)
-        v = x if found.mean is None else x - average(x, found.mean)
-        square = average(v * v, found.divisor)
+        v = x if found.mean is None else x - average_by_rules(x, found.mean)
+        square = average_by_rules(v * v, found.divisor)
         sure = ((found.gain.abs() > 1e-3 * found.gain.abs().max()) & (v * v > 0.25 * square)) & (found.gain != 0)
         if not sure.any():
             return None, True
@@ -273,7 +273,7 @@ def _measure_eps(compute: Callable[[Tensor], Tensor], shape: Sequence[int], foun
 def _probe_pointwise(
     compute: Callable[[Tensor], Tensor], shape: Sequence[int], learned: Sequence[Tensor]
 ) -> Probe | None:
-    """Recognize γ f(αx + s) + β with f = tanh or erf whose α is one of the learned numbers."""
+    """Return the fit of γ f(αx + s) + β, f = tanh or erf, if α is one of the `learned` numbers, else None."""
     values = torch.cat([torch.zeros(0, dtype=torch.float64), *(each.detach().double().flatten() for each in learned)])
     found = _fit_pointwise(compute, shape)
     if found is None or not values.numel():
@@ -283,7 +283,7 @@ def _probe_pointwise(
 
 
 def _fit_pointwise(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> Probe | None:
-    """Fit γ f(αx + s) + β to each element."""
+    """Return the fit of γ f(αx + s) + β to each element, f = tanh or erf; None if it does not fit."""
 
     def at(value: float) -> Tensor:
         return compute(torch.full(tuple(shape), value, dtype=torch.float64))
@@ -308,7 +308,7 @@ def _fit_pointwise(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) ->
 
 
 def _probe_local_response(compute: Callable[[Tensor], Tensor], x: Tensor, rules: Rules) -> Probe | None:
-    """Recognize x / (k + a Σ x²)^b, the sum over a window."""
+    """Return the fit of x / (k + a Σ x²)^b, the sum over the fields of these rules; None if it does not fit."""
     large, larger = (compute(scale * x) / (scale * x) for scale in (BOUND**2, 2 * BOUND**2))
     power = -torch.log2(larger / large) / 2
     b = float(power.median())
@@ -318,7 +318,7 @@ def _probe_local_response(compute: Callable[[Tensor], Tensor], x: Tensor, rules:
     for axis, (rule, n) in enumerate(zip(rules, x.shape, strict=True)):
         low, high = torch.from_numpy(rule.compute_bounds(n).copy()).unbind(1)
         count = count * (high - low).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
-    total = average(x * x, rules) * count
+    total = average_by_rules(x * x, rules) * count
     inverse = (compute(x) / x).pow(-1 / b)
     centred = total - total.mean()
     a = float((centred * (inverse - inverse.mean())).sum() / (centred * centred).sum())
@@ -329,7 +329,7 @@ def _probe_local_response(compute: Callable[[Tensor], Tensor], x: Tensor, rules:
 
 
 def _is_single_precision(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> bool:
-    """Return True if most outputs ignore a change of the inputs that float32 rounds away."""
+    """Return True if most outputs ignore a change of the inputs that only float64 resolves."""
     nudged = compute(x * (1 + 1e-12 * torch.sign(_draw(x.shape, 12))))
     return float((nudged == y).double().mean()) > 0.5
 
@@ -339,20 +339,20 @@ def _draw(shape: Sequence[int], seed: int) -> Tensor:
 
 
 def _find_changed_outputs(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, place: tuple[int, ...]) -> Tensor:
-    """Return which outputs change with one element of the input."""
+    """Return a boolean array of the outputs that change if the element of x at `place` changes."""
     changed = x.clone()
     changed[place] += 7.0
     return (compute(changed) - y).abs() > MOVED * y.abs().max()
 
 
 def _project_on_axes(moved: Tensor) -> list[Tensor]:
-    """Return for each axis which indices hold an element that moved."""
+    """Return for each axis a boolean vector of the indices that hold an element that changed."""
     axes = range(moved.ndim)
     return [moved.any(dim=[other for other in axes if other != axis]) if moved.ndim > 1 else moved for axis in axes]
 
 
 def _is_box(moved: Tensor) -> bool:
-    """Return True if the elements that moved are all combinations of some indices of each axis."""
+    """Return True if the changed elements are all combinations of some indices of each axis."""
     return bool(moved.any()) and int(moved.sum()) == prod(int(line.sum()) for line in _project_on_axes(moved))
 
 
@@ -360,8 +360,8 @@ def _pick_index(n: int, which: int) -> int:
     return (0, n // 2, n - 1, min(n - 1, n // 3 + 1))[which]
 
 
-def _find_rule(seen: Sequence[tuple[int, list[int]]], n: int) -> Rule | None:
-    """Return the rule under which each index moves the indices that were seen with it."""
+def _match_rule(seen: Sequence[tuple[int, list[int]]], n: int) -> Rule | None:
+    """Return the rule of an axis of length n that explains which indices changed with each index seen, or None."""
     if all(len(moved) == n for _, moved in seen):
         return FULL
     if all(moved == [index] for index, moved in seen):

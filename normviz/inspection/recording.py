@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from normviz.inspection.inline import Operation, OperationLog
-from normviz.inspection.model_copy import call_model, list_tensors, map_tensors, seed_zero
+from normviz.inspection.model_copy import call_model, list_tensors, map_tensors, use_seed_zero
 
 FUNCTIONS: dict[Any, str] = {
     getattr(F, name): name
@@ -48,7 +48,7 @@ MAX_DESCENDANTS = 4
 
 @dataclass
 class LayerCall:
-    """A call of a module or a function whose output has the shape of one of its tensors.
+    """Recorded call of a module or a function whose output has the shape of one of its tensors.
 
     Attributes:
         name: the module's name in the model; for a function the name of the module around it and the function.
@@ -78,18 +78,18 @@ class LayerCall:
     is_inline: bool = False
 
     def compute(self, x: Tensor) -> Tensor:
-        """Compute the output for another input; state and random numbers are then as they were."""
-        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state):
+        """Return the output for another input; state and random numbers are restored after it."""
+        with torch.no_grad(), use_seed_zero(), keep_state(self.module, self.state):
             return self.run(x, torch.float64)
 
-    def compute_in(self, dtype: torch.dtype) -> Tensor:
-        """Compute the output for the recorded input with all floating-point tensors in another type."""
-        with torch.no_grad(), torch._C.DisableTorchFunction(), seed_zero(), keep_state(self.module, self.state):
+    def compute_in_dtype(self, dtype: torch.dtype) -> Tensor:
+        """Return the output for the recorded input, with all floating-point tensors converted to `dtype`."""
+        with torch.no_grad(), torch._C.DisableTorchFunction(), use_seed_zero(), keep_state(self.module, self.state):
             return self.run(self.x, dtype)
 
     def has_moving_state(self) -> bool:
-        """Return True if a call changes the statistics that it keeps."""
-        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state) as before:
+        """Return True if the call changes its own buffers or statistics."""
+        with torch.no_grad(), use_seed_zero(), keep_state(self.module, self.state) as before:
             self.run(self.x, torch.float64)
             after = [*(self.module.buffers() if self.module else ()), *self.state]
             return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True) if a.is_floating_point())
@@ -97,7 +97,7 @@ class LayerCall:
 
 @dataclass
 class WeightCall:
-    """A call that makes channels with the weight of a module: a dense layer, a convolution or an embedding.
+    """Recorded call that makes channels with the weight of a module: a dense layer, a convolution or an embedding.
 
     Attributes:
         module, name: the module around the call, and its name.
@@ -125,7 +125,7 @@ class WeightCall:
 
 @contextmanager
 def keep_state(module: nn.Module | None, tensors: Sequence[Tensor] = ()) -> Iterator[list[Tensor]]:
-    """Restore the buffers of a module, and some tensors, after the block, which gets copies of all their values."""
+    """Yield copies of a module's buffers and of some tensors, and restore their values after the block."""
     owners = [(each, key) for each in module.modules() for key in each._buffers] if module else []
     held = [(each, key, buffer) for each, key in owners if (buffer := each._buffers[key]) is not None]
     buffers = [buffer.detach().clone() for _, _, buffer in held]
@@ -140,19 +140,19 @@ def keep_state(module: nn.Module | None, tensors: Sequence[Tensor] = ()) -> Iter
 
 
 def list_modes(module: nn.Module) -> list[bool]:
-    """Return the training flags of a module and the modules inside of it."""
+    """Return the training flags of a module and all modules inside of it, in the order of `modules()`."""
     return [each.training for each in module.modules()]
 
 
 def set_modes(module: nn.Module, modes: Sequence[bool]) -> None:
-    """Set the training flags that `list_modes` returned."""
+    """Set the training flags of a module and all modules inside of it, as `list_modes` returned them."""
     for each, mode in zip(module.modules(), modes, strict=True):
         each.training = mode
 
 
 @contextmanager
-def keep_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
-    """Use some training flags inside the block, and restore those of before after it."""
+def use_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
+    """Set the training flags inside the block, and restore the former ones after it."""
     before = list_modes(module)
     try:
         set_modes(module, modes)
@@ -162,7 +162,7 @@ def keep_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
 
 
 class Recorder(TorchFunctionMode):
-    """Recorder of one forward pass of a model, as a context.
+    """Context that records the calls of one forward pass of a model that may normalize or make channels.
 
     Attributes:
         layers: the calls that may normalize, by their names, in their order.
@@ -251,7 +251,7 @@ class Recorder(TorchFunctionMode):
             replaced = [other if k == place else each for k, each in enumerate(kept)]
             replaced_named = {k: other if k == place else each for k, each in kept_named.items()}
             replaced, replaced_named = map_tensors(lambda each: _convert(each, dtype), (replaced, replaced_named))
-            with keep_modes(chosen, modes):
+            with use_modes(chosen, modes):
                 return chosen.forward(*replaced, **replaced_named)
 
         learned: list[Tensor] = [*module.parameters()]
@@ -292,7 +292,7 @@ class Recorder(TorchFunctionMode):
         return self._disturb_layer(name, result)
 
     def _record_inline_normalizations(self) -> None:
-        """Add normalizations found among single tensor operations to `self.layers`, or to `self.untraced`."""
+        """Add normalizations in single tensor operations to `self.layers`, or their names to `self.untraced`."""
         for candidate in self.log.list_candidates():
             product, x = candidate.product, candidate.x
             name = self._make_name(product.place, INLINE_NAME)
@@ -312,7 +312,7 @@ class Recorder(TorchFunctionMode):
         self.untraced += [self._make_name(place, INLINE_NAME) for place in self.log.overwritten]
 
     def _make_name(self, place: str, kind: str) -> str:
-        """Return a name that no layer has yet for a call in the forward pass of a module."""
+        """Return a name for a call of this kind in the forward pass of the module `place` that no layer has yet."""
         stem = f"{place}:{kind}".removeprefix(f"{ROOT_NAME}:")
         numbered = chain([stem], (f"{stem}#{k}" for k in count(2)))
         return next(each for each in numbered if each not in self.layers and each not in self.untraced)
@@ -350,7 +350,7 @@ class Recorder(TorchFunctionMode):
 
 
 def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
-    """Run a model on a batch; return the recorder with all calls, and the output. The model's buffers are restored."""
+    """Run a model on a batch in a `Recorder` with this `disturbed`; return the recorder and the output."""
     with keep_state(model), Recorder(model, disturbed) as recorder:
         output = call_model(model, batch)
     return recorder, output
@@ -361,7 +361,7 @@ def _is_like(value: Any, output: Tensor) -> bool:
 
 
 def _add_noise(output: Tensor, axis: int, index: int) -> Tensor:
-    """Return an output with noise in a slice."""
+    """Return a copy of an output with noise at one index of an axis."""
     changed = output.clone()
     part = changed.select(axis, index)
     noise = torch.randn(part.shape, generator=torch.Generator().manual_seed(2), dtype=part.dtype)

@@ -34,7 +34,7 @@ class ModelReport:
     notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data, for `json.dumps`."""
+        """Return the report as JSON types, for `json.dumps`."""
         return {
             "layers": [layer.to_record() for layer in self.layers],
             "model": dict(self.model),
@@ -57,8 +57,8 @@ class ModelReport:
             lines += [
                 "",
                 f"{finding.layer or 'model'}: {finding.finding}",
-                f"  {finding.advice}",
-                f"  {finding.thread}",
+                f"  {finding.problem.advice}",
+                f"  {finding.problem.thread}",
             ]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
@@ -68,8 +68,8 @@ class ModelReport:
         head = "".join(f"<th>{escape(each)}</th>" for each in COLUMNS)
         table = f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
         items = [
-            f"<li><b>{escape(each.layer or 'model')}</b>: {escape(each.finding)} {escape(each.advice)} "
-            f'<a href="{escape(each.thread)}">thread</a></li>'
+            f"<li><b>{escape(each.layer or 'model')}</b>: {escape(each.finding)} {escape(each.problem.advice)} "
+            f'<a href="{escape(each.problem.thread)}">thread</a></li>'
             for each in self.findings
         ]
         remarks = [
@@ -95,7 +95,7 @@ def _format_row(layer: LayerReport) -> tuple[str, ...]:
 
 
 def _format_averaged(layer: LayerReport) -> str:
-    """Return the averaged axes with the rules that are not `full`: "H, W, C groups(4)"."""
+    """Return the averaged axes of a layer with the rules that are not `full`: "H, W, C groups(4)"."""
     rules = layer.probe.divisor or layer.probe.mean
     parts = [
         letter if rule.kind == "full" else f"{letter} {rule}"
@@ -110,7 +110,7 @@ def _format_share(value: float | None) -> str:
 
 
 def _format_model(model: dict[str, float | None]) -> list[str]:
-    """Return the numbers on the whole model as lines."""
+    """Return the numbers on the whole model as lines of text."""
     words = {
         "influence_training": "Influence of other examples on an output, in training",
         "influence_inference": "Influence of other examples on an output, in inference",

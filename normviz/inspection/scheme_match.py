@@ -20,7 +20,7 @@ POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 def list_schemes(
     probe: Probe, layout: ArrayLayout, shape: Shape, *, is_weight: bool = False, heads: int = 0, learns: bool = False
 ) -> list[Scheme]:
-    """Return the schemes that compute what probing found, the most usual name first.
+    """Return the schemes that compute what probing found, the most common name first; [] if there is none.
 
     Args:
         probe: what was found.
@@ -46,7 +46,7 @@ def list_schemes(
 
 
 def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
-    """Return a scheme with the fields that were found; None if they are no fields of the four axes."""
+    """Return a custom scheme with the fields that were found; None if they are no fields of (N, H, W, C)."""
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return None
@@ -54,13 +54,13 @@ def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
 
 
 def _has_untranslatable_rule(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
-    """Return True if rules of the array cannot be written as a field over the four axes (N, H, W, C)."""
+    """Return True if a rule of the array cannot be written as part of a field over the axes (N, H, W, C)."""
     pairs = zip((probe.mean, probe.divisor), fields, strict=True)
     return any(rules is not None and field is None for rules, field in pairs)
 
 
 def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
-    """Yield the schemes of the general form, with the groups or the radius of some fields."""
+    """Yield the schemes of the general form, with the numbers of groups and the radius of these fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     rows = WEIGHT_SCHEMES if is_weight else NAMED_SCHEMES
     for scheme in rows.values():
@@ -69,7 +69,7 @@ def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool)
 
 
 def _is_equal(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
-    """Return True if the scheme's fields act like some fields on a shape."""
+    """Return True if the scheme's fields on a shape are the same as `fields`, those of the mean and the divisor."""
     pairs = list(zip((scheme.summation, scheme.suppression), fields, strict=True))
     if not scheme.fits(shape) or any((own is None) != (field is None) for own, field in pairs):
         return False

@@ -9,7 +9,7 @@ from normviz.core.layouts import parse_layout
 from normviz.core.registry import SCHEMES
 from normviz.inspection.layers import LayerReport, measure_statistics
 from normviz.inspection.probing import Probe, probe_function
-from normviz.inspection.recording import Recorder, WeightCall, keep_modes, keep_state
+from normviz.inspection.recording import Recorder, WeightCall, keep_state, use_modes
 from normviz.inspection.scheme_match import list_schemes
 
 LAYOUTS = {2: "OI", 3: "OIW", 4: "OIHW"}
@@ -20,7 +20,7 @@ SPECTRAL_TOLERANCE = 0.2
 
 
 def inspect_weights(model: nn.Module, recorder: Recorder) -> list[LayerReport]:
-    """Report on the normalizations of the weights of the recorded layers, in inference."""
+    """Return reports on the recorded layers whose weights are normalized, in inference."""
     reports: dict[str, LayerReport] = {}
     for call in recorder.weights:
         learned = _find_learned_weight(call)
@@ -38,14 +38,14 @@ def inspect_weights(model: nn.Module, recorder: Recorder) -> list[LayerReport]:
 
 
 def make_weight_function(call: WeightCall, learned: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return the weight that a module uses as a function of the weight that it learns."""
+    """Return a function from values of the learned parameter to the weight that the module then uses."""
 
     def compute(values: Tensor) -> Tensor:
         module, before = call.module, learned.detach().clone()
         assert module is not None
         try:
             learned.data.copy_(values)
-            with torch.no_grad(), keep_state(module), keep_modes(module, call.modes), Recorder(module) as recorder:
+            with torch.no_grad(), keep_state(module), use_modes(module, call.modes), Recorder(module) as recorder:
                 module(*call.arguments, **call.named)
         finally:
             learned.data.copy_(before)
@@ -58,7 +58,7 @@ def make_weight_function(call: WeightCall, learned: Tensor) -> Callable[[Tensor]
 
 
 def _find_learned_weight(call: WeightCall) -> Tensor | None:
-    """Return the parameter of the weight's shape from which a module computes it; None if it is used as it is."""
+    """Return the parameter from which a module computes its weight; None if the weight is used as it is."""
     if call.module is None or call.weight is None or any(each is call.weight for each in call.parameters):
         return None
     return next((each for each in call.parameters if each.shape == call.weight.shape), None)
@@ -81,7 +81,7 @@ def _build_weight_report(
 
 
 def _divides_linearly(compute: Callable[[Tensor], Tensor], learned: Tensor) -> bool:
-    """Return True if the divisor is linear in the weight, such as uᵀWv with kept vectors u and v."""
+    """Return True if the divisor is linear in the weight, as uᵀWv is with constant vectors u and v."""
     generator = torch.Generator().manual_seed(6)
     a, b = (torch.randn(learned.shape, generator=generator, dtype=torch.float64) for _ in range(2))
     divisors = [(each / compute(each)).mean() for each in (a, b, a + b)]
@@ -89,7 +89,7 @@ def _divides_linearly(compute: Callable[[Tensor], Tensor], learned: Tensor) -> b
 
 
 def _is_spectral(call: WeightCall) -> bool:
-    """Return True if the largest singular value of the weight in use, as a matrix of units, is about 1."""
+    """Return True if the largest singular value of the used weight, as a matrix with a row per unit, is about 1."""
     if call.weight is None:
         return False
     matrix = call.weight.movedim(0 if call.is_output_first else 1, 0).flatten(1)

@@ -58,8 +58,8 @@ def describe_fallback_device(reason: str) -> str:
     return f"CPU: the GPU failed ({reason})"
 
 
-def join_devices(devices: Iterable[str]) -> str:
-    """Join the names of distinct devices, to follow "on the"."""
+def format_device_list(devices: Iterable[str]) -> str:
+    """Join the names of distinct devices, to follow "on the": "CPU and the GPU"."""
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 

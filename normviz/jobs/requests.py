@@ -34,7 +34,7 @@ class RequestQueue(Protocol):
 
 
 class JobRequest:
-    """Request for jobs, of which only a few run at a time, so that no request takes all workers.
+    """A visitor's request for one or several jobs. Only a few of them run at a time, so that others have workers.
 
     Attributes:
         jobs: the jobs with their digests.

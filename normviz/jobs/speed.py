@@ -48,8 +48,8 @@ def measure_slowdown() -> float:
     return min(probe() for _ in range(5)) / PROBE_SECONDS
 
 
-def guess_slowdown() -> float:
-    """Guess measured over modelled seconds before any job has run; larger if the cores are busy."""
+def estimate_slowdown() -> float:
+    """Estimate the ratio of measured to modelled seconds before any job has run; it grows with the load."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
     return measure_slowdown() * max(busy, 1.0)

@@ -264,7 +264,7 @@ class LibraryCall:
         return array
 
     def restore(self, part: Array) -> Array:
-        """Return a tensor or statistics with the axes of x."""
+        """Move the axes of a tensor or of its statistics from N, H, W, C back to the order of x."""
         return part if self.layout is None else self.layout.from_tensor(part, self.shape)
 
 

@@ -6,7 +6,7 @@ import torch
 
 
 class BatchNorm:
-    """Batch norm of each channel of (schemes, networks, N, …, C), with one running average per momentum.
+    """Batch norm of tensors (schemes, networks, N, …, C), with running averages for each of several momenta.
 
         running ← (1 - momentum) · running + momentum · batch,    from mean 0 and variance 1
 
@@ -32,7 +32,7 @@ class BatchNorm:
         self.variance = torch.ones_like(self.mean)
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ by the statistics of the mini-batch x, and update the running averages with them."""
+        """Return x̂, x normalized with the statistics of this mini-batch, and update the running averages with them."""
         variance, mean = torch.var_mean(x, [*range(2, x.ndim - 1)], correction=0, keepdim=True)
         count = x[0, 0, ..., 0].numel()
         with torch.no_grad():
@@ -41,7 +41,7 @@ class BatchNorm:
         return (x - mean) * (variance + self.eps).rsqrt()
 
     def normalize_in_inference(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
-        """Return x̂ by the running averages of the momentum at this index."""
+        """Return x̂, x normalized with the running averages of the momentum at this index of `momenta`."""
         mean, variance = (self._reshape_statistic(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
 

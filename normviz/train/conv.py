@@ -23,7 +23,7 @@ PICTURES_PER_PASS = 64
 
 
 class UnitResponse(NamedTuple):
-    """Response of a layer's units to pictures at every position, (schemes, networks, H, W), over all channels.
+    """Share of pictures on which units are above 0, and deviation of pre-activations: (schemes, networks, H, W) each.
 
     Attributes:
         on: the share of pictures for which a unit is above 0.
@@ -35,7 +35,7 @@ class UnitResponse(NamedTuple):
 
 
 class Conv:
-    """Convolutional networks of all schemes × seeds: layers a = W ∗ x, ReLU(γ x̂ + β), then a linear classifier.
+    """Stack of convolutional networks, one per scheme and seed: layers a = W ∗ x, ReLU(γ x̂ + β), a linear classifier.
 
     Args:
         schemes: normalize a, or W.
@@ -70,15 +70,15 @@ class Conv:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors, each (schemes, networks, …)."""
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
     def iterate_layers(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield the pre-activations a and outputs ReLU(γ x̂ + β) of every layer, (schemes, networks, N, H, W, C).
+        """Yield each layer's pre-activations a and outputs ReLU(γ x̂ + β), both (schemes, networks, N, H, W, C).
 
-        `x`: pictures (networks or 1, N, H, W).
+        `x`: pictures (networks or 1, N, H, W). `apply_norm`: the method of `NormLayer` that computes x̂.
         """
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
@@ -88,19 +88,19 @@ class Conv:
             yield summed, x
 
     def classify_units(self, units: torch.Tensor) -> torch.Tensor:
-        """Compute logits (schemes, networks, N, classes) from the last layer's outputs."""
+        """Compute logits (schemes, networks, N, classes) from `units`, the outputs of the last layer."""
         return units.flatten(3) @ self.classifier + self.offset
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference, computed from pictures (1, N, H, W) that fill whole mini-batches."""
+        """Compute and store the statistics for inference, from whole mini-batches of pictures x (1, N, H, W)."""
         self.compute_logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def measure_responses(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.normalize_in_inference
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
-        """Return the logits of pictures, and each layer's response to them as a `UnitResponse`."""
+        """Return the logits (schemes, networks, N, classes) of pictures x, and every layer's `UnitResponse` to them."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
         for piece in x.split(PICTURES_PER_PASS, 1):
             for layer, (summed, units) in enumerate(self.iterate_layers(piece, apply_norm)):
@@ -110,16 +110,13 @@ class Conv:
         return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
     def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
+        """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, H, W)."""
         *_, (_, units) = self.iterate_layers(x, apply_norm)
         return self.classify_units(units)
 
 
 def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
-    """Average the response over channels, from means over pictures (schemes, networks, H, W, C).
-
-    `on`: of units above 0; `mean`, `square`: of pre-activations and their squares.
-    """
+    """Return the `UnitResponse` from means over pictures: of units above 0, pre-activations and their squares."""
     variance = (square - mean.square()).clamp(min=0)
     return UnitResponse(on.mean(-1), variance.mean(-1).sqrt())
 
@@ -139,6 +136,6 @@ def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> tor
     return summed.unflatten(1, (schemes, networks, out)).permute(1, 2, 0, 4, 5, 3)
 
 
-def split_pictures(device: torch.device) -> Digits:
-    """Load the digits of `load_digit_parts` as pictures in 0..1, (digits, height, width), with their classes."""
+def load_digit_pictures(device: torch.device) -> Digits:
+    """Return the training, validation and test digits as pictures (digits, height, width) in 0..1 on a device."""
     return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in load_digit_parts(device)))

@@ -59,7 +59,7 @@ TOTAL_DIGITS = 1797
 
 
 class TensorSizes(NamedTuple):
-    """Number of elements of one network's tensors in a setting.
+    """Number of elements of one network's tensors: pre-activations and input patches of each layer, and parameters.
 
     Attributes:
         sums: elements of the pre-activations of every layer.
@@ -74,7 +74,7 @@ class TensorSizes(NamedTuple):
 
 @lru_cache(maxsize=1024)  # every run of a page asks for the same
 def compute_tensor_sizes(setting: Setting) -> TensorSizes:
-    """Compute the number of elements of one network's tensors."""
+    """Return the `TensorSizes` of one network of a setting."""
     shapes, weights = setting.shapes, setting.weight_shapes
     patches = [prod(shape[:3]) * prod(each[:3]) for shape, each in zip(shapes, weights, strict=True)]
     features = prod(shapes[-1][1:])
@@ -83,23 +83,23 @@ def compute_tensor_sizes(setting: Setting) -> TensorSizes:
 
 
 def compute_gpu_budget(free: int, bandwidth: float = inf) -> TrainingBudget:
-    """Compute the budget of a GPU with `free` bytes that copies `bandwidth` bytes a second (inf: not measured)."""
+    """Return the budget of a GPU with `free` bytes that copies `bandwidth` bytes per second (inf: not measured)."""
     held = int(GPU_MEMORY_SHARE * free)
     return TrainingBudget(held, int(min(bandwidth * MAX_PASS_SECONDS, held)) // 8)
 
 
-def is_large(setting: Setting, budget: TrainingBudget) -> bool:
-    """Return True if one network alone is larger than a block of the budget."""
+def is_larger_than_block(setting: Setting, budget: TrainingBudget) -> bool:
+    """Return True if the largest tensor of a single network exceeds one block of the budget."""
     return max(compute_tensor_sizes(setting).sums) > budget.block
 
 
 def find_block_size(setting: Setting, budget: TrainingBudget) -> int:
-    """Return the maximal number of networks that are trained at once within the budget, at least one."""
+    """Return the largest number of networks, at least 1, that one block of the budget holds."""
     return max(budget.block // max(compute_tensor_sizes(setting).sums), 1)
 
 
 def find_max_schemes(setting: Setting, networks: int, budget: TrainingBudget | None = None) -> int:
-    """Return the maximal number of schemes that one training can hold within the budget, at least one.
+    """Return the largest number of schemes, at least 1, that one training can hold with `networks` networks of each.
 
     More than a block saves no time, and one finished training shows more than many that have begun. A training divided
     for a GPU fits the CPU as well, in smaller blocks, if the GPU fails. The default budget is that of a CPU.
@@ -116,14 +116,14 @@ def find_max_schemes(setting: Setting, networks: int, budget: TrainingBudget | N
 
 
 def fits_one_block(setting: Setting, schemes: int, networks: int, budget: TrainingBudget) -> bool:
-    """Return True if all networks, with all their tensors in memory at once, fit the budget."""
+    """Return True if `networks` networks of each of `schemes` schemes fit one block and the memory of the budget."""
     count = schemes * networks
     fits = count * max(compute_tensor_sizes(setting).sums) <= budget.block
     return fits and estimate_memory(setting, schemes, networks, count) <= budget.memory
 
 
 def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_once: int = 0) -> int:
-    """Estimate the maximal bytes of a training: `networks` of each scheme, `networks_at_once` in one block.
+    """Estimate the peak memory in bytes of training `networks` networks of each of `schemes` schemes.
 
     `networks_at_once`: the number of networks whose tensors are in memory at once; by default those of a CPU's block.
     """
@@ -138,14 +138,14 @@ def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_o
 
 
 def find_max_networks(setting: Setting, networks: int) -> int:
-    """Return the maximal number of networks of one scheme within the budget of a CPU, at least one."""
+    """Return the largest number of networks of one scheme, 1 to `networks`, whose training fits the memory of a CPU."""
     return max(
         bisect_right(range(1, networks + 1), CPU_BUDGET.memory, key=lambda count: estimate_memory(setting, 1, count)), 1
     )
 
 
 def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> float:
-    """Estimate the seconds of a training on the reference machine of the measured constants."""
+    """Estimate the seconds of a training on the machine where the constants of this module were measured."""
     blocks = -(-schemes * networks // find_block_size(setting, CPU_BUDGET))
     sums, patches, parameters = compute_tensor_sizes(setting)
     products = 3 * (
@@ -159,10 +159,7 @@ def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> 
 def estimate_dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measurement_count: int = 0
 ) -> float:
-    """Estimate the seconds of a training of `Dense` networks in float32 on the reference machine.
-
-    `measurement_count`: the number of measurements on unseen digits.
-    """
+    """Estimate the seconds to train `Dense` networks in float32 and measure them `measurement_count` times."""
     layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)

@@ -24,12 +24,12 @@ OutputTransform = Callable[[torch.Tensor], torch.Tensor]
 
 
 def return_unchanged(outputs: torch.Tensor) -> torch.Tensor:
-    """Return the outputs of a layer unchanged: the default for a transform such as dropout."""
+    """Return `outputs` itself; the default where another function, such as dropout, may change a layer's outputs."""
     return outputs
 
 
 class Dense:
-    """Dense networks of all schemes × seeds: layers a = Wx, ReLU(γ x̂ + β), then a linear classifier.
+    """Stack of dense networks, one per scheme and seed: layers a = Wx, ReLU(γ x̂ + β), then a linear classifier.
 
     Schemes without a gain, such as no normalization, have γ = 1.
 
@@ -67,7 +67,7 @@ class Dense:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors, each (schemes, networks, …)."""
         return [*self.weights, *self.gains, *self.biases]
 
     def with_batch_size(self, size: int) -> "Dense":
@@ -82,7 +82,10 @@ class Dense:
     def compute_logits(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
-        """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
+        """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, pixels).
+
+        `apply_norm`: a method of `NormLayer`, which computes x̂. `transform`: a function of hidden outputs.
+        """
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
             x = transform(torch.relu(gain * self._normalize_layer(k, x, apply_norm) + self.biases[k]))
@@ -90,7 +93,7 @@ class Dense:
 
     @torch.no_grad()
     def initialize_from_data(self, x: torch.Tensor) -> None:
-        """Initialize weight normalization from a mini-batch: choose γ and β so that units have mean 0, variance 1.
+        """Set γ and β of weight normalization so that every unit has mean 0 and variance 1 on the mini-batch x.
 
         Salimans & Kingma 2016, section 3. Other schemes do not change.
 
@@ -111,7 +114,7 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Measure the error rates (schemes, networks) in inference on each of several sets of digits.
+        """Return a list of the error rates (schemes, networks) in inference on each set in `unseen`.
 
         Args:
             x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,
@@ -129,7 +132,7 @@ class Dense:
     def measure_errors_in_training_mode(
         self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
     ) -> torch.Tensor:
-        """Measure error rates (schemes, networks) on batches of digits, normalized by the batch's statistics.
+        """Return error rates (schemes, networks), with each batch of `size` digits normalized by its own statistics.
 
         Args:
             pictures: digits (N, pixels).
@@ -143,25 +146,25 @@ class Dense:
         )
 
     def _build_norms(self, batch: int) -> list[NormLayer]:
-        """Build the normalization of every layer, for mini-batches of `batch` examples."""
+        """Return the `NormLayer` of every layer, for mini-batches of `batch` examples."""
         activations = [scheme.activation_part for scheme in self.schemes]
         return [NormLayer(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
     def _normalize_layer(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of layer k, (schemes, networks, N, units), for its inputs x."""
+        """Return x̂ of layer k, (schemes, networks, N, units), for the layer's inputs x."""
         w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
         return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
 def load_digit_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
-    """Load digits as rows of pixels in 0..1, (digits, 64), and their classes."""
+    """Load the training digits, or the test digits if `test`, as rows in 0..1 (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
 
 
 class Digits(NamedTuple):
-    """Digits as rows of pixels, with their classes.
+    """Training, validation and test digits; each part is a tensor of rows of pixels and a tensor of classes.
 
     Attributes:
         train: rows (898, 64) and classes for training.
@@ -175,7 +178,7 @@ class Digits(NamedTuple):
 
 
 def load_digit_parts(device: torch.device) -> Digits:
-    """Return digits and their classes on a device, in three parts: training, validation and test."""
+    """Return the training, validation and test digits as rows of pixels (digits, 64) in 0..1 on a device."""
     (x, labels), test = load_digit_rows(), load_digit_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
@@ -183,5 +186,5 @@ def load_digit_parts(device: torch.device) -> Digits:
 
 
 def trim_to_batches(x: torch.Tensor, batch: int) -> torch.Tensor:
-    """Return as many examples (…, N, pixels) as fill whole mini-batches; at least the first mini-batch."""
+    """Return the examples of x (…, N, pixels) that fill whole mini-batches, or all if they fill none."""
     return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

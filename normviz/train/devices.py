@@ -18,14 +18,9 @@ EXACT_OPERATIONS = [
 
 
 def open_device(name: str, storage: str = "float32") -> torch.device:
-    """Return the torch device of a name, set to exact arithmetic; every training gets its device here.
+    """Return the torch device of a key of `DEVICES`, and make torch compute float32 in full precision.
 
-    Args:
-        name: a key of `DEVICES`.
-        storage: the type of its tensors.
-
-    Raises:
-        InvalidInput: the device is missing or does not have the type.
+    `storage`: the dtype of its tensors. Raises InvalidInput if the device is missing or does not have the dtype.
     """
     force_exact_arithmetic()
     return torch.device(resolve_device(name, storage))
@@ -45,7 +40,7 @@ def force_exact_arithmetic() -> None:
 
 
 def resolve_device(name: str, storage: str) -> str:
-    """Return the torch device of a name; "auto" is a GPU that supports the type, else the CPU.
+    """Return "cpu", "cuda" or "mps" for a device name; "auto" is a GPU that has the dtype `storage`, else the CPU.
 
     Raises:
         InvalidInput: the device is missing or does not have the type, as MPS has no float64.
@@ -63,12 +58,12 @@ def resolve_device(name: str, storage: str) -> str:
 
 
 def format_device_name(device: torch.device) -> str:
-    """Return the name of a device for pages: the GPU's model, or "CPU"."""
+    """Return the name of a device as pages show it: the GPU's model, or "CPU"."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
 
 def measure_budget(device: torch.device) -> cost.TrainingBudget:
-    """Return the budget of one training on a device with the memory that is free now."""
+    """Return the `TrainingBudget` of a device, from the memory that is free now."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -78,7 +73,7 @@ def measure_budget(device: torch.device) -> cost.TrainingBudget:
 
 @lru_cache(maxsize=8)
 def _measure_bandwidth(device: torch.device) -> float:
-    """Measure the bytes a second that a GPU copies within its memory; cached."""
+    """Measure how many bytes per second a GPU copies within its memory; cached."""
     source = torch.zeros(PROBE_BYTES, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -26,14 +26,14 @@ GAN_BETAS = (0.5, 0.99)
 
 
 class Generator:
-    """Generators of points in the plane from latent numbers z: two layers of ReLU units, then a linear layer."""
+    """Stack of generators of points in the plane from latent numbers z: two layers of ReLU units, a linear layer."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
         self.weights, self.biases = _sample_layer_weights(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors, each (schemes, networks, …)."""
         return [*self.weights, *self.biases]
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
@@ -45,7 +45,7 @@ class Generator:
 
 
 class Discriminator:
-    """Discriminators of data from generated points: two layers ReLU(γ x̂ + β) of a = Wx, then a linear layer.
+    """Stack of discriminators of points in the plane: two layers ReLU(γ x̂ + β) of a = Wx, then a linear layer.
 
     A scheme on activations normalizes a of both layers. A scheme on weights normalizes W of all three: its bound for
     the whole network holds only then (Miyato et al. 2018). γ is learned if the scheme has one, and is 1 otherwise:
@@ -73,11 +73,11 @@ class Discriminator:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors, each (schemes, networks, …)."""
         return [*self.weights, *self.biases, *(gain for gain in self.gains if gain is not None)]
 
     def normalize_weights(self) -> list[torch.Tensor]:
-        """Return the layers' weights, each normalized by the networks' schemes that act on weights."""
+        """Return the weights of every layer, normalized in the networks whose scheme acts on weights."""
         normed = zip(self.on_weights, self.weights, strict=True)
         return [norm(w[:, :, None, None])[:, :, 0, 0] for norm, w in normed]
 
@@ -121,7 +121,7 @@ class GaussianMixture:
 
 
 class GanPlan(NamedTuple):
-    """All that the networks of a GAN and their training have in common.
+    """Learning rates, data, sizes and ε that all networks of a `GanTraining` share.
 
     Attributes:
         rates: learning rates of Adam, of both networks.
@@ -190,7 +190,7 @@ class GanTraining:
         return self.discriminator(self.data.scale * batches, weights)
 
     def _repeat_at_all_rates(self, drawn: torch.Tensor) -> torch.Tensor:
-        """Repeat numbers drawn for each seed, once for every learning rate."""
+        """Repeat numbers drawn for each seed once per learning rate, (rates · seeds, N, …), on the device."""
         return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
 
     def _draw_latent(self) -> torch.Tensor:
@@ -198,14 +198,14 @@ class GanTraining:
         return self._repeat_at_all_rates(torch.from_numpy(np.stack(drawn)))
 
     def _sample_data(self) -> torch.Tensor:
-        """Sample points (networks, N, 2) from the mixture."""
+        """Sample a mini-batch of points (networks, N, 2) from the mixture."""
         return self._repeat_at_all_rates(
             torch.from_numpy(np.stack([self.data.sample(rng, self.batch) for rng in self._draws]))
         )
 
 
 def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Sample latent numbers (seeds, count, LATENT_SIZE); `stream` from 4 on, since training uses streams 0 to 3."""
+    """Sample latent numbers z (seeds, count, LATENT_SIZE) from N(0, 1), each seed from its random stream `stream`."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
@@ -213,7 +213,7 @@ def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor
 def _sample_layer_weights(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Sample initial weights for layers of these sizes; biases are 0."""
+    """Return lists of initial weights and biases for layers of these sizes; `part` is the first random stream."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(

@@ -23,7 +23,7 @@ from normviz.core.registry import Scheme
 
 
 class FieldAverage:
-    """Average over a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
+    """Average of tensors (…, N, H, W, C) over a field, the elements that share a statistic, and its transpose.
 
     All axes with the rule "full" are averaged at once, each axis with groups block by block, and each axis with windows
     by a banded, row-stochastic matrix.
@@ -57,7 +57,7 @@ class FieldAverage:
         return self._apply_average(x, transposed=False)
 
     def apply_transpose(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute Eᵀ x, the backward pass of the average; without windows it equals the average."""
+        """Return Eᵀ x, the backward pass of the average; without windows it equals E x."""
         return self._apply_average(x, transposed=True)
 
     def _apply_average(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
@@ -86,7 +86,7 @@ def initialize_linear_algebra(device: torch.device) -> None:
 
 
 def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute eigenvalues and eigenvectors of symmetric matrices; on the CPU for an Apple GPU."""
+    """Return eigenvalues and eigenvectors of symmetric matrices; they are computed on the CPU for an Apple GPU."""
     there = gram.cpu() if gram.device.type == "mps" else gram  # older versions of torch lack it on MPS
     values, vectors = torch.linalg.eigh(there)
     return values.to(gram.device), vectors.to(gram.device)
@@ -94,7 +94,7 @@ def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @dataclass
 class InferenceStatistics:
-    """Statistics of a scheme stored for inference; None for those that are computed from the example itself.
+    """Statistics of a scheme stored for inference; None where each example's own statistic is used.
 
     Attributes:
         mean: E[μ].
@@ -110,31 +110,32 @@ class InferenceStatistics:
 
 
 class TrainingForm:
-    """A kind of scheme in training and inference; `backward` follows the `forward` of the same tensor.
+    """Base class of forward and backward passes of schemes in training and inference.
 
-    This class has no statistics of the data: x̂ in inference is that of the example itself.
+    `backward` follows the `forward` of the same tensor. This class has no statistics of the data: x̂ in inference is
+    that of the example itself.
     """
 
     def forward(self, x: torch.Tensor, /) -> torch.Tensor:
-        """Return x̂."""
+        """Return x̂ of x (…, N, H, W, C), and store what `backward` needs; may overwrite x."""
         raise NotImplementedError
 
     def backward(self, g: torch.Tensor, /) -> torch.Tensor:
-        """Return ∂L/∂x for g = ∂L/∂x̂."""
+        """Return ∂L/∂x for g = ∂L/∂x̂ of the last `forward`; may overwrite g."""
         raise NotImplementedError
 
     def collect_statistics(self, x: torch.Tensor) -> tuple[torch.Tensor, InferenceStatistics]:
-        """Compute x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and their mean statistics."""
+        """Return x̂ of x (schemes, networks, mini-batches, N, H, W, C), and mean statistics for inference."""
         return copy(self).forward(x.clone()), InferenceStatistics()
 
     def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
-        """Compute x̂ by stored statistics, or by the examples' own where none is stored."""
+        """Return x̂ of x by stored statistics, or by the examples' own where none is stored."""
         return copy(self).forward(x.clone())
 
 
 @dataclass
 class GeneralForm(TrainingForm):
-    """Forward and backward pass of the general form on one shape; `backward` frees what `forward` stored.
+    """Forward and backward pass of x̂ = (x - μ)/σ for averages over any fields; `backward` frees what `forward` stored.
 
     Both overwrite their tensor, since a large stack spent most of its time on new memory. Only the current block of a
     stack holds its tensors: those of all blocks would take gigabytes.
@@ -151,7 +152,7 @@ class GeneralForm(TrainingForm):
     scale: float = 1.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂; 0 where σ = 0, its limit as ε goes to 0."""
+        """Overwrite x with x̂ and return it; where σ = 0, x̂ is 0, its limit as ε goes to 0."""
         v = x if self.summation is None else x.sub_(self.summation(x))
         if self.suppression is None:
             return v
@@ -163,7 +164,6 @@ class GeneralForm(TrainingForm):
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # fields overlap: σ varies within one, so it stays inside the average
@@ -213,19 +213,17 @@ class PointwiseForm(TrainingForm):
     shift: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂."""
         self.inside = x.mul(self.alpha).add_(self.shift)  # not in place: x becomes x̂
         return self.function.value(self.inside)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         g.mul_(self.function.slope(self.inside)).mul_(self.alpha)
         del self.inside
         return g
 
 
 class ReferenceForm(TrainingForm):
-    """Forward and backward pass by the methods of a scheme's kind."""
+    """Forward and backward pass of any scheme, by the reference methods of its kind; slower than the other forms."""
 
     def __init__(self, scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> None:
         self.scheme, self.eps, self.scale = scheme, eps, scheme.compute_scale(shape)
@@ -233,14 +231,12 @@ class ReferenceForm(TrainingForm):
         self.has_shared_divisor = any(field.simplify(shape).rules[0] != OWN for field in scheme.fields[-1:])
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂."""
         v = x if self.summation is None else x - self.summation(x)
         deviation, xhat = self.scheme.kind.normalize(self.scheme, v, self.eps)
         self.result = NormalizationResult(None, v, deviation, xhat, xhat)
         return xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         out, _ = self.scheme.kind.backpropagate(self.scheme, self.result, g * self.scale, self.eps)
         del self.result
         return out if self.summation is None else out - self.summation.apply_transpose(out)
@@ -262,13 +258,13 @@ class ReferenceForm(TrainingForm):
 
 
 class SpectralForm(TrainingForm):
-    """Forward and backward pass of spectral normalization W / σ₁(W) (Miyato et al. 2018).
+    """Forward and backward pass of spectral normalization W / σ₁, σ₁ the largest singular value (Miyato et al. 2018).
 
     u and v are the leading singular vectors.
     """
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Compute Ŵ = W / σ₁(W) of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
+        """Return Ŵ = W / σ₁(W) of weights (…, kh, kw, Cin, Cout), seen as matrices with a column per unit."""
         matrix = weight.flatten(-4, -2)
         wide = matrix.shape[-2] < matrix.shape[-1]  # the transpose has the smaller Gram matrix
         tall = matrix.mT if wide else matrix
@@ -285,7 +281,7 @@ class SpectralForm(TrainingForm):
         return self.xhat.view_as(weight)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂W from g = ∂L/∂Ŵ of the last `forward`: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁."""
+        """Return ∂L/∂W from g = ∂L/∂Ŵ of the last `forward`: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁."""
         matrix = g.flatten(-4, -2)
         along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
         out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
@@ -311,7 +307,7 @@ class WhiteningForm(TrainingForm):
     eps: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂; directions in which variance + ε is only rounding are 0."""
+        """Return x̂ of x; directions in which variance + ε is only rounding are set to 0."""
         rows = split_into_groups(x, self.groups)
         self.v = v = rows - rows.mean(-2, keepdim=True)
         size, together = v.shape[-2:]
@@ -327,7 +323,6 @@ class WhiteningForm(TrainingForm):
         return merge_groups(v @ self.matrix, x.shape)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         rows = split_into_groups(g, self.groups)
         product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
         turned = compute_divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)
@@ -348,7 +343,7 @@ class WhiteningForm(TrainingForm):
 
 
 def make_training_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> TrainingForm:
-    """Make the forward and backward pass of a scheme; `like` is a tensor of its type and device."""
+    """Return the `TrainingForm` of a scheme for tensors (…, *shape) of the dtype and device of `like`."""
     if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
     return FORMS.get(scheme.kind.key, ReferenceForm)(scheme, shape, eps, like)
@@ -369,7 +364,7 @@ def _make_average(field: Field | None, shape: Shape, like: torch.Tensor) -> Fiel
 
 
 def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:
-    """Average a statistic over mini-batches and examples, to (schemes, networks, 1, …)."""
+    """Average a statistic over axes 2 and 3, mini-batches and examples, to (schemes, networks, 1, …)."""
     return statistic.mean((2, 3)).unsqueeze(2)
 
 

@@ -16,7 +16,7 @@ ONE_CLASS, SHUFFLED = range(2)
 
 
 class GroupedBatches(NamedTuple):
-    """Mini-batches of ten groups of digits, one group per class, and the same pictures in shuffled groups.
+    """Mini-batches of ten groups of digits, one group per class, and the same pictures shuffled among the groups.
 
     Attributes:
         pictures: indices into the digits, (2, seeds, mini-batches, N), first in groups of one class, then shuffled; the
@@ -31,7 +31,7 @@ class GroupedBatches(NamedTuple):
     def sample(
         cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], stream: int
     ) -> "GroupedBatches":
-        """Sample `count` mini-batches for every seed; another `stream` gives other mini-batches."""
+        """Sample `count` mini-batches per seed, with groups of `group` pictures; `stream` selects a random stream."""
         found = []
         for seed in seeds:
             rng = np.random.default_rng([seed, 7, stream])
@@ -49,16 +49,15 @@ class GroupedBatches(NamedTuple):
     def gather(
         self, digits: torch.Tensor, groups: Sequence[int], copies: int, steps: slice
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the pictures of these steps' mini-batches, joined along N, and their classes.
+        """Return pictures (schemes, networks, N, pixels) and classes (schemes, networks, N) of the batches in `steps`.
+
+        The mini-batches are joined along N. Networks are `copies` of each seed.
 
         Args:
             digits: rows of pixels (digits, pixels).
             groups: `ONE_CLASS` or `SHUFFLED` for each scheme.
             copies: the number of networks of each seed.
             steps: the mini-batches.
-
-        Returns:
-            Pictures (schemes, copies · seeds, N, pixels) and classes (schemes, copies · seeds, N).
         """
         chosen, labels = (
             torch.from_numpy(each[list(groups)][:, :, steps]).flatten(2).to(digits.device).repeat(1, copies, 1)
@@ -68,7 +67,7 @@ class GroupedBatches(NamedTuple):
 
 
 def _sample_groups(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Sample groups (count, group) of distinct digits of one class, each with the blank picture."""
+    """Sample index groups (count, group): distinct digits among the indices `own`, then the index `blank`."""
     chosen = rng.random((count, len(own))).argsort(axis=1)[:, : group - 1]
     return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
 
@@ -76,7 +75,7 @@ def _sample_groups(own: np.ndarray, blank: int, group: int, count: int, rng: np.
 def measure_group_errors(
     network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
 ) -> torch.Tensor:
-    """Measure the error rates (schemes, networks) on pictures that are normalized within their groups.
+    """Return the error rates (schemes, networks) on blank pictures, or on all others, normalized within their groups.
 
     Args:
         network: the stack.

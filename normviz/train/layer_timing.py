@@ -30,7 +30,7 @@ LayerFunction = Callable[..., torch.Tensor]
 
 
 def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
-    """Create PyTorch's own layer of a scheme, with γ and β if it has them; None if PyTorch has no such layer."""
+    """Return PyTorch's own layer of a scheme as a function (x, γ, β) -> y, or None if PyTorch has no such layer."""
 
     def channels(x: torch.Tensor) -> tuple[int, ...]:
         return tuple(x.shape[-1:])
@@ -48,7 +48,7 @@ def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
 
 
 def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """Compute x̂ of x (N, H, W, C) with PyTorch's own layer. Raises InvalidInput if there is none."""
+    """Return x̂ of x (N, H, W, C), computed by PyTorch's own layer. Raises InvalidInput if there is none."""
     layer = make_torch_layer(scheme, eps)
     if layer is None:
         raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
@@ -57,7 +57,7 @@ def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarra
 
 
 def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
-    """Create a layer that computes the general form, with γ and β if the scheme has them."""
+    """Return a function (x, γ, β) -> y that normalizes by the general form of a scheme; β may be None."""
     norm = NormLayer([scheme], shape, eps, like)
 
     def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -68,7 +68,7 @@ def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Ten
 
 
 class TimedLayer:
-    """Layer to be timed: a scheme in one of the `IMPLEMENTATIONS`, on a tensor (N, H, W, C).
+    """Layer of a scheme with a fixed input (N, H, W, C), γ and β, whose forward and backward passes can be timed.
 
     Attributes:
         operations: the number of PyTorch operations in a forward pass.
@@ -92,7 +92,7 @@ class TimedLayer:
 
     @torch.no_grad()
     def forward(self) -> torch.Tensor:
-        """Compute y without the graph that a backward pass needs."""
+        """Return y, computed without the graph that a backward pass needs."""
         return self.layer(self.x, self.gain, self.bias)
 
     def run_both_passes(self) -> list[torch.Tensor]:
@@ -103,7 +103,7 @@ class TimedLayer:
 
 
 class LayerBenchmark:
-    """Benchmark of all schemes in both implementations, and of a plain copy of the tensor.
+    """Benchmark of the layers of all schemes in both `IMPLEMENTATIONS`, and of a plain copy of the tensor.
 
     Attributes:
         operations: of PyTorch in a forward pass, (implementations, schemes); 0 if PyTorch has no such layer.
@@ -130,13 +130,10 @@ class LayerBenchmark:
         ]
 
     def time_layers(self, repeats: int) -> tuple[float, np.ndarray]:
-        """Time a copy and both passes of every scheme `repeats` times; return the shortest times in seconds.
+        """Return the seconds of a copy and of both passes of every layer, each the shortest of `repeats` times.
 
-        Schemes are timed one after the other, in alternating order, so that all of them meet the same load.
-
-        Returns:
-            Seconds of a copy; and seconds (implementations, schemes, 2) of a forward pass, and of both passes. NaN if
-            PyTorch has no such layer.
+        Layers are timed one after the other, in alternating order, so that all of them meet the same load. Their times
+        are (implementations, schemes, 2), for a forward pass and for both passes, NaN if PyTorch has no such layer.
         """
         copied, times = np.full(repeats, np.nan), np.full((repeats, *self.operations.shape, 2), np.nan)
         for repeat in range(repeats):
@@ -159,7 +156,7 @@ class LayerBenchmark:
 
 
 class _OperationCounter(TorchDispatchMode):
-    """Counter of torch operations, without views."""
+    """Context manager that counts torch operations, except views, in `count`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from normviz.train.norm import NormLayer
 
 
 class LearnedEpsNorm(NormLayer):
-    """Normalization of one layer with a learned ε for each scheme and network.
+    """Normalization layer with a learned ε = s² for each scheme and network.
 
     Args:
         schemes: as for `NormLayer`; all of the general form.
@@ -42,7 +42,7 @@ class LearnedEpsNorm(NormLayer):
         return self.root.square()
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂ in operations that autograd differentiates, also with respect to ε."""
+        """Return x̂, computed in operations that autograd differentiates with respect to x and s; update `size`."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
         for where, form in self._list_general_forms():
             assert form.suppression is not None
@@ -54,7 +54,7 @@ class LearnedEpsNorm(NormLayer):
         return xhat
 
     def prepare_inference(self, axes: int) -> None:
-        """Copy the current ε into the layers that compute x̂ in inference."""
+        """Copy the current ε into the forms that compute x̂ of tensors with `axes` axes after (schemes, networks)."""
         for where, form in self._list_general_forms():
             form.eps = self._reshape_eps(where, axes).detach()
 
@@ -67,7 +67,7 @@ class LearnedEpsNorm(NormLayer):
 
 
 class LearnedEpsDense(Dense):
-    """Dense networks that learn ε; `initial_eps` is the ε of each scheme before training."""
+    """Stack of dense networks that learn ε; `initial_eps` is the ε of each scheme before training."""
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int,
@@ -82,13 +82,13 @@ class LearnedEpsDense(Dense):
 
     @property
     def roots(self) -> list[torch.Tensor]:
-        """The learned parameter s of every layer, with ε = s², (schemes, networks)."""
+        """The learned s of every layer, (schemes, networks), with ε = s²."""
         return [norm.root for norm in self.smoothed]
 
     def list_eps(self) -> list[torch.Tensor]:
-        """Return ε of every layer, (schemes, networks)."""
+        """Return the current ε of every layer, each (schemes, networks)."""
         return [norm.eps for norm in self.smoothed]
 
-    def measure_mean_magnitudes(self) -> torch.Tensor:
-        """Measure the mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
+    def measure_centred_magnitudes(self) -> torch.Tensor:
+        """Return the mean |v| of the centred pre-activations v in the last mini-batch, (schemes, networks)."""
         return torch.stack([norm.size for norm in self.smoothed]).mean(0)

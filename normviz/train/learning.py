@@ -16,7 +16,7 @@ from normviz.train.optimizers import OPTIMIZERS, Sgd
 
 
 def open_float32_device(name: str) -> torch.device:
-    """Return the torch device of a name for float32 tensors, as `open_device` does."""
+    """Return the torch device of a key of `DEVICES` for float32 tensors, as `open_device` does."""
     return devices.open_device(name)
 
 
@@ -60,9 +60,9 @@ class Trainer:
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
     def step(self, losses: torch.Tensor, rate_share: torch.Tensor | None = None) -> None:
-        """Take one optimizer step for the losses of all networks, (schemes, networks).
+        """Take one optimizer step for losses (schemes, networks); a `rate_share` multiplies all learning rates.
 
-        `rate_share`: a factor of the learning rates that broadcasts against (schemes, networks).
+        `rate_share` broadcasts against (schemes, networks).
         """
         if rate_share is not None:
             shares = [self._reshape_rate(rate_share, parameter) for parameter in self.parameters]
@@ -73,7 +73,7 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Sample the example indices of each mini-batch, (steps, networks, batch), each below `count`.
+    """Return the example indices of each mini-batch, (steps, networks, batch), each below `count`.
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
@@ -84,17 +84,14 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
 def sample_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Sample initial weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
-
-    `part`: the number of this parameter, which gives it a random stream of its own.
-    """
+    """Sample weights N(0, scale²), (schemes, networks, *shape), equal for all schemes; `part` selects the stream."""
     drawn = [np.random.default_rng([seed, 2, part]).standard_normal(shape) for seed in seeds]
     first = torch.from_numpy(scale * np.stack(drawn)).to(dtype)
     return first.expand(schemes, *first.shape).clone()
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Compute the mean cross-entropy (schemes, networks) of logits (schemes, networks, N, classes).
+    """Return the mean cross-entropy (schemes, networks) of logits (schemes, networks, N, classes) for the labels.
 
     `labels`: (networks, N).
     """
@@ -103,6 +100,6 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def compute_error_rate(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Compute the share of wrong answers (schemes, networks); 1 for a network with logits that are not finite."""
+    """Return the share of wrong answers (schemes, networks); 1 for a network with logits that are not finite."""
     wrong = (logits.argmax(-1) != labels) | ~logits.isfinite().all(-1)
     return wrong.to(logits.dtype).mean(-1)

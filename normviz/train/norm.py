@@ -18,7 +18,7 @@ from normviz.train.stack import StackNormalizer
 
 
 class NormLayer:
-    """Normalization layer of a stack of networks: each scheme normalizes its part of (schemes, networks, N, H, W, C).
+    """Normalization layer of a stack: tensors are (schemes, networks, N, H, W, C), and each scheme normalizes its part.
 
     Args:
         schemes: one for each position of the first axis; None for no normalization.
@@ -37,16 +37,16 @@ class NormLayer:
         return self.normalize_in_training(x)
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂ as `__call__` does, for tensors that need a gradient."""
+        """Return x̂ by the statistics of x itself; autograd can differentiate it."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _NormalizationFunction.apply(x, self.normalizer) if forms else x
 
     def prepare_inference(self, axes: int) -> None:
-        """Prepare to compute x̂ without gradients of tensors with this many axes after (schemes, networks)."""
+        """Do nothing: a subclass may prepare its forms for tensors with `axes` axes after (schemes, networks)."""
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
-        """Normalize mini-batches joined along N, each by its own statistics; store the mean ones for inference."""
+        """Return x̂ of mini-batches joined along N, each by its own statistics; store their mean for inference."""
 
         def normalize(number: int, where: Any, form: TrainingForm) -> torch.Tensor:
             xhat, self.statistics[number] = form.collect_statistics(x[where].unflatten(2, (-1, self.shape[0])))
@@ -56,7 +56,7 @@ class NormLayer:
 
     @torch.no_grad()
     def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂ of any number of examples by the stored statistics."""
+        """Return x̂ of any number of examples by the stored statistics."""
         return self._normalize_parts(
             x, 4, lambda number, where, form: form.apply_statistics(x[where], self.statistics[number])
         )
@@ -64,7 +64,7 @@ class NormLayer:
     def _normalize_parts(
         self, x: torch.Tensor, axes: int, normalize: Callable[[int, Any, TrainingForm], torch.Tensor]
     ) -> torch.Tensor:
-        """Replace the part of x of each form by `normalize(number, where, form)`."""
+        """Return a copy of x whose part x[where] of each form is replaced by `normalize(number, where, form)`."""
         self.prepare_inference(axes)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
@@ -74,7 +74,7 @@ class NormLayer:
 
 
 def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
-    """Return γ (schemes, networks, …) with a constant 1 for schemes that learn no gain."""
+    """Return γ (schemes, networks, …), replaced by 1 for schemes that learn no gain."""
     has_gain = [scheme.gain is not None for scheme in schemes]
     if all(has_gain):
         return gain
@@ -82,12 +82,12 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
 
 
 def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> NormLayer:
-    """Create the layer that normalizes weights (schemes, networks, kh, kw, Cin, Cout) by the schemes on weights."""
+    """Return the layer that normalizes weights (schemes, networks, kh, kw, Cin, Cout) by the schemes on weights."""
     return NormLayer([scheme.weight_part for scheme in schemes], shape, 0.0, like)
 
 
 class _NormalizationFunction(torch.autograd.Function):
-    """Autograd function of x̂, with the hand-written derivative of `gradient`."""
+    """Autograd function that computes x̂, with derivatives written by hand in `gradient`."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, normalizer: StackNormalizer) -> torch.Tensor:

@@ -36,7 +36,7 @@ class HiddenLayer(NamedTuple):
 
 
 class NetworkPass(NamedTuple):
-    """Hidden layers and logits (…, networks, digits, classes) of a forward pass."""
+    """Hidden layers and logits (…, networks, digits, classes) that a forward pass computed."""
 
     layers: list[HiddenLayer]
     logits: np.ndarray
@@ -49,7 +49,7 @@ class NetworkPass(NamedTuple):
 
 @dataclass(frozen=True)
 class DenseNetworks:
-    """Dense networks of one architecture in NumPy; training changes their arrays in place.
+    """Dense networks of one architecture on a leading axis, in NumPy; training changes their arrays in place.
 
     Attributes:
         weights: (networks, in, out) of the hidden layers and of the classifier.
@@ -71,9 +71,9 @@ class DenseNetworks:
         return [*self.weights, *self.gains, *self.biases]
 
     def run(self, x: np.ndarray, frozen: Sequence[LayerMoments] = ()) -> NetworkPass:
-        """Run a forward pass of digits (…, networks or 1, digits, 64).
+        """Return the `NetworkPass` of digits x (…, networks or 1, digits, 64); `frozen` moments replace those of x.
 
-        Batch norm uses the mean and variance of these digits, or `frozen` ones by layer. Where σ² + ε = 0, x̂ = 0.
+        `frozen` has a pair for each layer with batch norm. Where σ² + ε = 0, x̂ = 0.
         """
         layers = []
         for k, bias in enumerate(self.biases[:-1]):
@@ -91,7 +91,7 @@ class DenseNetworks:
         return NetworkPass(layers, x @ self.weights[-1] + self.biases[-1])
 
     def compute_gradients(self, forward: NetworkPass, labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Compute the mean cross-entropy (networks,) and its gradients in the order of `parameters`.
+        """Return the mean cross-entropy (networks,) and a list of its gradients in the order of `parameters`.
 
         The forward pass used the statistics of its own digits. `labels`: (digits,) or (networks, digits).
         """
@@ -117,7 +117,7 @@ def initialize_networks(
     generators: Sequence[np.random.Generator], widths: Sequence[int], eps: float,
     activation: str = "relu", normalized: bool = True, scale: float = 1.0,
 ) -> DenseNetworks:  # fmt: skip
-    """Create one untrained network for each generator: weights N(0, scale²/fan-in), gains 1, biases 0."""
+    """Return one untrained network per generator: weights N(0, scale²/fan-in), biases 0, gains 1 if `normalized`."""
     sizes, count = list(zip((DIGIT_SIDE**2, *widths), (*widths, DIGIT_CLASSES), strict=True)), len(generators)
     weights = [scale * size[0] ** -0.5 * np.stack([rng.standard_normal(size) for rng in generators]) for size in sizes]
     gains = [np.ones((count, 1, width)) for width in widths if normalized]

@@ -17,7 +17,7 @@ class Sgd:
             p.addcmul_(rate, g, value=-1)
 
     def list_state_tensors(self) -> list[torch.Tensor]:
-        """Return the tensors, besides the parameters, that an update changes: none."""
+        """Return the tensors, besides the parameters, that an update changes; SGD has none."""
         return []
 
 

@@ -7,7 +7,7 @@ from normviz.train.setting import Setting
 
 
 def train_once() -> None:
-    """Train small networks for a step, which imports the modules of training and reads the digits."""
+    """Train small networks for one step, so that torch is imported and the digits are read before the first job."""
     from normviz.train import twins  # imports torch
 
     deque(twins.train_stepwise([SCHEMES["batch"]], Setting(steps=1, device="cpu")), maxlen=0)

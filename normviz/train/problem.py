@@ -17,7 +17,7 @@ PROBE_SIZE = 0.1
 
 
 class NetworkSpec(NamedTuple):
-    """Specification of one network of a stack: the transformation of Table 1 it shows and its random disturbance.
+    """Specification of one network of a stack: its transformation of Table 1, and its random disturbance.
 
     Attributes:
         transformation: the change of its weights or data; None for the original.
@@ -59,7 +59,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index in `NETWORKS` of a transformation's twin; with `follows`, its learning rate is adapted."""
+    """Return the index in `NETWORKS` of a transformation's twin; its learning rate is scaled, too, if `follows`."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -72,9 +72,9 @@ BASE_POSITIONS = [
 
 @lru_cache(maxsize=128)  # every cell of Table 1 asks several times
 def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
-    """Return the indices below `count` of copies with this random disturbance: of the original, and of this twin.
+    """Return the indices in `MEASURED_NETWORKS` of the copies of the original and of a twin that have this disturbance.
 
-    `key`: of the twin's transformation.
+    `key`: of the twin's transformation. `disturbed`: as in `NetworkSpec`. `count`: only indices below this number.
     """
     found = [
         (place, network.transformation)
@@ -85,7 +85,7 @@ def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NE
 
 
 class TrainingFailure(NamedTuple):
-    """First step, counted from 1, and first tensor at which a network was no longer finite."""
+    """Step, counted from 1, and name of the first tensor of a network that was not finite in training."""
 
     step: int
     tensor: str
@@ -117,7 +117,7 @@ class TrainingProblem:
 
 
 def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> TrainingProblem:
-    """Create the data and initial weights of a setting, for these networks of `MEASURED_NETWORKS`.
+    """Return the data and initial weights of a setting, for the networks at these indices of `MEASURED_NETWORKS`.
 
     The order, τ of the data, every layer and the classifier draw from random streams of their own,
     `default_rng([seed, k])`, so that more steps or another width do not change the other numbers. The disturbance of a
@@ -151,7 +151,7 @@ MAX_PICTURED = 4
 
 
 def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.ndarray, np.ndarray]:
-    """Make pictures, or weights, before and after a transformation, (count, height, width) each.
+    """Return pictures, or weights as pictures, before and after a transformation, two arrays (count, height, width).
 
     They show the first images of the first mini-batch, or the weights of some units of the first layer, with the unit
     that a change of one unit is about. A unit of a dense layer has one weight for every pixel.
@@ -172,7 +172,7 @@ def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.n
 
 
 def compute_noise_levels(dtype: str) -> dict[str, float]:
-    """Return the relative standard deviation of every disturbance; "rounding" is about one rounding of the type."""
+    """Return the relative standard deviation of each disturbance of `NetworkSpec` in this dtype, by name."""
     rounding = MACHINE_EPSILONS[dtype] / 4
     return {
         "rounding": rounding,
@@ -185,7 +185,7 @@ def compute_noise_levels(dtype: str) -> dict[str, float]:
 def _sample_disturbance(
     network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]
 ) -> np.ndarray | float:
-    """Sample the random factors that disturb a network's data or initial weights."""
+    """Return random factors around 1 that disturb a network's data or weights of this shape; 1.0 for no disturbance."""
     if not network.disturbed:
         return 1.0
     rng = np.random.default_rng([setting.seed, stream, network.draw])
@@ -193,7 +193,7 @@ def _sample_disturbance(
 
 
 def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return factor and shift of the data for every network; all examples get the same τ."""
+    """Return factor and shift of the data of every network, as in `TrainingProblem`; all examples get the same τ."""
     tau = sample_data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
@@ -216,10 +216,7 @@ def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in
 
 @lru_cache(maxsize=64)
 def sample_data_shift(setting: Setting) -> np.ndarray:
-    """Sample the shift τ of the data: a number for every pixel, or for every input channel of a convolution.
-
-    Cached and read-only, since every row of Table 1 asks for it.
-    """
+    """Return the shift τ of the data, a number per pixel, or one for a convolution; read-only and cached."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
     tau.flags.writeable = False
@@ -232,7 +229,7 @@ def _build_inputs(images: np.ndarray, setting: Setting) -> np.ndarray:
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
-    """Transform weights W (kh, kw, Cin, Cout): all times δ, or one unit's vector times δ, or every vector plus τ."""
+    """Return W (kh, kw, Cin, Cout) after `change`: all times δ, one unit's vector times δ, or every vector plus τ."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:
@@ -244,7 +241,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
 
 
 def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
-    """Return the learning rate of every unit's weights, (1, 1, 1, Cout)."""
+    """Return the learning rates of the units' weights, (1, 1, 1, Cout), scaled with them if `network.follows`."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)
@@ -253,5 +250,5 @@ def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting)
 
 
 def find_firing_unit(weight: np.ndarray) -> int:
-    """Return the index of the unit with the largest sum of weights, which inputs from 0 to 1 activate."""
+    """Return the index of the unit with the largest sum of weights, so that inputs from 0 to 1 activate it."""
     return int(weight.sum((0, 1, 2)).argmax())

@@ -34,7 +34,7 @@ from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 
 class RecurrentPlan(NamedTuple):
-    """The sizes of recurrent networks, their start, and the place of the normalization.
+    """Sizes, initial values and place of the normalization that all networks of a `Recurrent` share.
 
     Attributes:
         inputs: numbers read at a step.
@@ -57,7 +57,7 @@ class RecurrentPlan(NamedTuple):
 
 
 class Recurrent:
-    """Recurrent networks of all schemes × seeds, with a linear classifier of the last state.
+    """Stack of recurrent networks, one per scheme and seed, with a linear classifier of the last state.
 
     Args:
         schemes: normalize a, or the matrix (W, U) of every unit's incoming weights.
@@ -95,13 +95,13 @@ class Recurrent:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors, each (schemes, networks, …)."""
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
     def iterate_states(
         self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = NormLayer.__call__
     ) -> Iterator[torch.Tensor]:
-        """Yield the state after every step, (schemes, networks, mini-batches, sequences still read, units).
+        """Yield the state after each step, (schemes, networks, mini-batches, sequences still read, units).
 
         Inference at steps beyond those of training uses the statistics of the last step.
 
@@ -123,7 +123,7 @@ class Recurrent:
             yield state
 
     def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
-        """Compute x̂ of the summed parts of the pre-activations at a step; with "apart" the sum of each part's x̂."""
+        """Return x̂ of the sum of `parts`, the pre-activations at a step, or the sum of each part's own x̂."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
@@ -135,38 +135,35 @@ class Recurrent:
         return sum(found[1:], found[0])
 
     def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Compute the normalized input part of the pre-activations at all steps: γ x̂ + β of b = Wx."""
+        """Return γ b̂ + β for b = U x, the inputs' part of the pre-activations, at all steps: (…, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
         return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
 
     def _normalize_weights(self) -> tuple[torch.Tensor, ...]:
-        """Return the weights W and U, normalized by the schemes that act on weights."""
+        """Return W and U, normalized by those schemes that act on weights."""
         used = self.on_weights(self.incoming[:, :, None, None])[:, :, 0, 0]
         return used.split([self.units, used.shape[2] - self.units], dim=2)
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference, computed from mini-batches (1, mini-batches, N, steps, inputs)."""
+        """Compute and store the statistics for inference, from x (1, mini-batches, N, steps, inputs)."""
         for _ in self.iterate_states(x, self.still, NormLayer.collect_statistics):
             pass
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute logits in inference at the end of sequences (N, steps, inputs) of one length."""
+        """Return logits (schemes, networks, N, classes) in inference, at the end of sequences x (N, steps, inputs)."""
         *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], NormLayer.normalize_in_inference)
         return self.compute_logits(state)
 
     def compute_logits(self, states: torch.Tensor) -> torch.Tensor:
-        """Compute logits (schemes, networks, examples, classes) from states.
-
-        `states`: (schemes, networks, mini-batches, N, units).
-        """
+        """Compute logits (schemes, networks, examples, classes) from states (schemes, networks, batches, N, units)."""
         return states.flatten(2, 3) @ self.readout + self.offset
 
 
 def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Measure ‖∂L/∂h_t‖ of the final loss at every step, (steps, schemes, networks), over examples and units.
+    """Return the norm of ∂L/∂h_t over examples and units for the state h_t of every step, (steps, schemes, networks).
 
     Args:
         network: a network that reads all sequences of a mini-batch at every step.
@@ -180,7 +177,7 @@ def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.T
 
 
 def pool_statistics(norms: Sequence[NormLayer]) -> NormLayer:
-    """Merge the layers of all steps into one layer; its stored statistics are pooled over the steps.
+    """Return one layer for all steps, whose statistics for inference are pooled from the layers of the steps.
 
     The pooled mean is the mean of E[μ] over steps; the pooled variance is the mean of E[σ²] plus the variance of E[μ]
     between steps. For whitening the matrices are averaged.
@@ -203,7 +200,7 @@ def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistic
 
 
 def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
-    """Return the state of every sequence after its own last step, in the order of the sequences."""
+    """Return the state of every sequence after its own last step, from the states that `iterate_states` yields."""
     ends = [
         state[:, :, :, after:now]
         for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)
@@ -213,7 +210,7 @@ def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int
 
 
 def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
-    """Convert pictures (…, N, pixels) in 0..1 to sequences (…, N, steps, inputs) in −1..1, row by row.
+    """Convert pictures (…, N, pixels) in 0..1 to sequences (…, N, steps, inputs) in −1..1, beginning after `waits`.
 
     `waits`: the number of leading steps without ink, −1, of each of the N sequences.
     """
@@ -226,12 +223,9 @@ def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[in
 
 
 def make_unequal_batch(batch: int, max_wait: int, steps: int) -> tuple[list[int], list[int]]:
-    """Return the lengths of a mini-batch's sequences, which wait 0 to `max_wait` steps, each wait equally often.
+    """Return every sequence's wait, longest first, and the number of sequences still read at each step.
 
-    `steps`: of a sequence without its wait.
-
-    Returns:
-        The wait of every sequence, the longest first, and the number of sequences still read at each step.
+    The waits are 0 to `max_wait` steps, each equally often. `steps`: of a sequence without its wait.
     """
     waits = [max_wait - k * (max_wait + 1) // batch for k in range(batch)]
     return waits, [sum(wait + steps > step for wait in waits) for step in range(steps + max_wait)]

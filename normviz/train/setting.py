@@ -73,17 +73,17 @@ class Setting:
 
     @property
     def storage(self) -> str:
-        """The type of all tensors except the input and output of the first layer's normalization."""
+        """The name of the dtype of all tensors except the input and output of the first layer's normalization."""
         return "float32" if self.dtype in HALF_DTYPES else self.dtype
 
     @property
     def in_float64(self) -> "Setting":
-        """This setting in float64, to tell effects of a shorter type's rounding from others."""
+        """This setting with dtype float64, to tell effects of low-precision rounding from others."""
         return self if self.dtype == "float64" else replace(self, dtype="float64")
 
     @property
     def kernel(self) -> int:
-        """The side of the filters; 1 for dense layers."""
+        """The side length of the filters; 1 for dense layers."""
         return 1 if self.layer == "dense" else 3 if self.depth < 4 else 2
 
     @property
@@ -103,7 +103,7 @@ class Setting:
         )
 
     def check(self, schemes: Sequence[Scheme]) -> None:
-        """Raise InvalidInput if the fields of a scheme do not fit the layers."""
+        """Raise InvalidInput if a field of one of these schemes does not fit the layers."""
         for scheme in schemes:
             for on, shapes in ((scheme.activation_part, self.shapes), (scheme.weight_part, self.weight_shapes)):
                 if on is not None:

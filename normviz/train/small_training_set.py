@@ -12,13 +12,13 @@ from normviz.train.norm import NormLayer
 
 
 def sample_digit_indices(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
-    """Sample `count` of `total` training digits for the network of each seed: indices (seeds, count)."""
+    """Sample indices (seeds, count) of `count` different digits below `total`, for the network of each seed."""
     drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
 class SmallTrainingSet:
-    """Training digits of each network, drawn by its seed, and test digits of all networks.
+    """Few training digits for each network, drawn by its seed, with validation and test digits.
 
     Args:
         seeds: of the networks.
@@ -39,22 +39,20 @@ class SmallTrainingSet:
         self.unseen, self.answers = unseen[None].to(device), answers.to(device)
 
     def iterate_batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
+        """Yield `steps` mini-batches: pictures (networks, batch, pixels), classes (networks, batch)."""
         network = torch.arange(len(self.seeds))[:, None]
         for chosen in shuffle_mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
             yield self.x[network, chosen], self.labels[network, chosen]
 
     @torch.no_grad()
     def measure_errors(self, network: Dense, transform: OutputTransform = return_unchanged) -> dict[str, torch.Tensor]:
-        """Measure the error rates (schemes, networks) in inference, on the training and the test digits.
+        """Return the error rates (schemes, networks) in inference by set: "training", "validation" and "test".
+
+        The training digits keep their training labels.
 
         Args:
             network: networks of these seeds.
             transform: the transform of hidden outputs in training, also for the statistics of inference.
-
-        Returns:
-            The error on the "training" digits with their training labels, on the "validation" digits of each network,
-            and on the "test" digits.
         """
         network.compute_logits(
             self.x[:, : self.x.shape[1] // self.batch * self.batch], NormLayer.collect_statistics, transform
@@ -71,7 +69,7 @@ class SmallTrainingSet:
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:
-    """Replace a share of the labels (networks, digits) by random ones, drawn by the seed of each network."""
+    """Return a copy of labels (networks, digits) with a share replaced by random ones, drawn by each network's seed."""
     made = labels.clone()
     for row, seed in zip(made, seeds, strict=True):
         rng = np.random.default_rng([seed, 5])

@@ -29,12 +29,12 @@ TensorWatcher = Callable[[str, torch.Tensor], object]
 
 
 def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
-    """Ignore a tensor: the default for a function that watches intermediate tensors."""
+    """Do nothing: the default for a function that watches intermediate tensors."""
 
 
 @dataclass
 class StackData:
-    """Mini-batches of every network on the device; the attributes are those of `TrainingProblem`."""
+    """Function from a step to every network's mini-batch on the device, with attributes as in `TrainingProblem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor
@@ -91,11 +91,11 @@ class StackNormalizer:
             self.parts.append((_make_scheme_index(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂ of every scheme."""
+        """Overwrite x with x̂ of every scheme, and return it."""
         return self._apply_forms(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂."""
+        """Overwrite g = ∂L/∂x̂ with ∂L/∂x, and return it."""
         return self._apply_forms(g, "backward")
 
     def _apply_forms(self, x: torch.Tensor, direction: str) -> torch.Tensor:
@@ -112,16 +112,16 @@ class StackNormalizer:
 
 
 def find_stackable_positions(schemes: Sequence[Scheme | None], shape: Shape, networks: int) -> list[int]:
-    """Return the positions of the schemes that one `StackedForm` computes, if they are more than the networks of each.
+    """Return the indices of the schemes that one `StackedForm` computes, or [] if they are not more than `networks`.
 
-    Otherwise it takes more calls than the schemes one by one.
+    With fewer schemes it takes more calls than the schemes one by one.
     """
     found = [place for place, each in enumerate(schemes) if each is not None and StackedForm.can_compute(each, shape)]
     return found if len(found) > networks else []
 
 
 def _make_scheme_index(positions: Sequence[int], device: torch.device) -> slice | torch.Tensor:
-    """Make the index that selects schemes at these positions: a slice if they are adjacent, else a tensor.
+    """Return an index that selects the schemes at these positions: a slice if they are adjacent, else a tensor.
 
     A slice copies nothing. The tensor is moved to the device once here, not at every step.
     """
@@ -134,7 +134,7 @@ def _make_form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tens
 
 
 class NetworkStack:
-    """Networks of all schemes, trained together: `depth` normalized layers and a linear classifier.
+    """Networks of all schemes, trained together: normalized layers of ReLU units, and a linear classifier.
 
     A layer computes a = Wx on patches of x, its normalized â, and ReLU(γâ + β), the next layer's x.
 
@@ -183,7 +183,7 @@ class NetworkStack:
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor) -> torch.Tensor:
-        """Train on one mini-batch; return the losses before the update, (schemes, networks)."""
+        """Train on one mini-batch; return the losses before it, (schemes, networks). `watch` gets every tensor."""
         return run_to_completion(self.step_by_layer(inputs, labels, watch))
 
     def step_by_layer(
@@ -197,7 +197,7 @@ class NetworkStack:
     def _compute_gradients(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
     ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
-        """Compute the mean cross-entropy of every network, (schemes, networks), and its gradients.
+        """Return every network's mean cross-entropy, (schemes, networks), and its gradients; yield after every layer.
 
         The backward pass frees the tensors of each layer, as patches are half of the memory.
         """
@@ -253,7 +253,7 @@ class NetworkStack:
         return loss, gradients
 
     def compute_first_outputs(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Compute x̂ of the first layer, (schemes, networks, N, H, W, C), or its a = Wx where only W is normalized."""
+        """Return x̂ of the first layer, (schemes, networks, N, H, W, C), or its a = Wx where only W is normalized."""
         w = self.wts[0].forward(self.parameters[0].clone()).flatten(2, 4)
         return self.acts[0].forward(_multiply_each_scheme(inputs, w).unflatten(2, self.setting.shapes[0][:3]))
 
@@ -281,7 +281,7 @@ def run_to_completion(pieces: ResumableWork[Value]) -> Value:
 
 
 def _multiply_each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute x @ y, without a copy for every scheme of an x that all schemes share."""
+    """Return x @ y for y (schemes, networks, …); an x that all schemes share has no first axis, and is not copied."""
     if x.ndim == y.ndim:
         return x @ y
     out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
@@ -291,7 +291,7 @@ def _multiply_each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _extract_patches(h: torch.Tensor, k: int) -> torch.Tensor:
-    """Extract the inputs of a k × k filter at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
+    """Return the inputs of a k × k filter at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
     height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
     if k == 1:
         return h.flatten(2, 4)
@@ -300,7 +300,7 @@ def _extract_patches(h: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def _sum_patches(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
-    """Compute the transpose of `_extract_patches`: sum, for every element, over its copies in the patches g."""
+    """Return a tensor of this shape, each element the sum of its copies in patches g: `_extract_patches` transposed."""
     if k == 1:
         return g.view(shape)
     out = g.new_zeros(shape)

@@ -15,7 +15,7 @@ MAX_MATRIX_SIZE = 256
 
 
 class StackedAverage:
-    """Average over a field of its own for each scheme, for tensors (schemes, networks, N, H, W, C) of one shape.
+    """Average of tensors (schemes, networks, N, H, W, C) over a field for each scheme, in two matrix products.
 
     An average factors over the axes, so it is a product with two matrices: one over (N, H) from the left, one over
     (W, C) from the right. Each of them is symmetric, as no rule is a window.
@@ -43,7 +43,7 @@ class StackedAverage:
 
 
 class StackedForm(TrainingForm):
-    """Forward and backward pass of the general form for a scheme of its own at each position of the first axis.
+    """Forward and backward pass of the general form, for a different scheme at each index of the first axis.
 
     Both overwrite their tensor. A scheme that does not divide has E_B = 0 and ε = 1, so that σ = 1. For training alone:
     no statistics are collected for inference.
@@ -57,7 +57,7 @@ class StackedForm(TrainingForm):
 
     @staticmethod
     def can_compute(scheme: Scheme, shape: Shape) -> bool:
-        """Return True if a scheme is of the general form, without windows or a factor, and the shape not too large."""
+        """Return True for a scheme of the general form without windows or a factor, on a shape that is small enough."""
         return (
             scheme.is_general_form
             and scheme.has_effect
@@ -67,7 +67,7 @@ class StackedForm(TrainingForm):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute x̂; 0 where σ = 0, its limit as ε goes to 0."""
+        """Overwrite x with x̂ and return it; where σ = 0, x̂ is 0, its limit as ε goes to 0."""
         v = x.sub_(self.summation(x))
         sigma = self.suppression(v.square()).add_(self.eps).sqrt_()
         self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0)
@@ -75,7 +75,7 @@ class StackedForm(TrainingForm):
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
+        """Overwrite g = ∂L/∂x̂ of the last `forward` with ∂L/∂x, and return it."""
         g.mul_(self.inverse)
         g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1.0)
         del self.inverse, self.xhat
@@ -85,7 +85,7 @@ class StackedForm(TrainingForm):
 def _stack_matrices(
     rules: Sequence[tuple[Rule, ...] | None], lengths: Sequence[int], like: torch.Tensor
 ) -> torch.Tensor:
-    """Return the averaging matrix of two axes for every scheme, (schemes, n, n); 0 for None."""
+    """Return every scheme's matrix that averages over two axes, (schemes, n, n) with n = prod(lengths); 0 for None."""
     different = list(dict.fromkeys(rules))
     made = [
         np.zeros([prod(lengths)] * 2) if each is None else np.kron(*map(_make_matrix, each, lengths))
@@ -96,7 +96,7 @@ def _stack_matrices(
 
 
 def _make_matrix(rule: Rule, n: int) -> np.ndarray:
-    """Return the matrix (n, n) that averages along one axis."""
+    """Return the matrix (n, n) that averages along an axis of n elements by a rule."""
     low, high = rule.compute_bounds(n).T[:, :, None]
     inside = (np.arange(n) >= low) & (np.arange(n) < high)
     return inside / inside.sum(1, keepdims=True)

@@ -16,7 +16,10 @@ _CAPTURING = Lock()
 
 
 def make_eager_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that trains one step directly and stores its losses in `losses`, (steps, schemes, networks)."""
+    """Return a function of the step number that trains one step and stores its losses in `losses[step]`.
+
+    `losses`: (steps, schemes, networks).
+    """
 
     def advance(step: int) -> tuple[()]:
         losses[step] = stack.step(*data(step))
@@ -26,7 +29,7 @@ def make_eager_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) 
 
 
 def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that trains one step layer by layer, for networks whose step takes long."""
+    """Return a function of the step number that trains one step and yields after every layer, for long steps."""
 
     def advance(step: int) -> Iterator[None]:
         losses[step] = yield from stack.step_by_layer(*data(step))
@@ -37,7 +40,7 @@ def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tens
 def make_counted_step(
     stack: NetworkStack, data: StackData, losses: torch.Tensor
 ) -> tuple[Callable[[], None], torch.Tensor]:
-    """Return a function that trains one step and stores its losses, and the step counter on the device, shape (1,)."""
+    """Return a function that trains the next step and stores its losses, and its counter of steps, a tensor (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
     def step() -> None:
@@ -48,7 +51,7 @@ def make_counted_step(
 
 
 def make_graph_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that replays one training step, captured once as a CUDA graph."""
+    """Return a function of the step number that replays one training step, captured once as a CUDA graph."""
     step, counter = make_counted_step(stack, data, losses)
     state = [*stack.list_state_tensors(), counter]
     before = [tensor.clone() for tensor in state]
@@ -75,7 +78,7 @@ def make_graph_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) 
 
 
 def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
-    """Capture a step as a CUDA graph; raise the error of the step itself if it fails."""
+    """Capture a step as a CUDA graph in the context `capturing`; if the step fails, raise its own error."""
     raised: Exception | None = None
     try:
         with capturing:
@@ -91,5 +94,5 @@ def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], 
 
 
 def replay_graph(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
-    """Replay a captured step; the reference to `step` keeps alive the tensors that the graph uses."""
+    """Replay a captured step; the unused `step` keeps alive the tensors of the graph, and `number` is not used."""
     captured.replay()

@@ -49,7 +49,7 @@ class NormPlace:
 
 
 class TransformerPlan(NamedTuple):
-    """The sizes of transformers, and ε.
+    """Sizes and ε that all networks of a `Transformer` share.
 
     Attributes:
         layers: of attention and ReLU units, two branches each.
@@ -69,7 +69,7 @@ class TransformerPlan(NamedTuple):
 
 
 class Transformer:
-    """Transformers of all placements of normalization × seeds.
+    """Stack of transformers, one per placement of normalization and seed.
 
     Args:
         placements: keys of `NORM_POSITIONS`, one for each position of the first axis.
@@ -113,7 +113,7 @@ class Transformer:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """The learned tensors."""
+        """All learned tensors."""
         places = [*(place for each in self.places for place in each.values()), self.end]
         normalized = [tensor for place in places if place.used for tensor in (place.gain, place.bias)]
         weights = [weight for branch in self.branches for weight in branch]
@@ -136,18 +136,18 @@ class Transformer:
             yield stream
 
     def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Compute logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
+        """Compute logits (placements, networks, N, classes) of pictures x (networks or 1, N, rows, pixels)."""
         *_, stream = self.iterate_streams(x, apply_norm)
         return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference, computed from joined mini-batches (1, N, rows, pixels)."""
+        """Compute and store the statistics for inference, from joined mini-batches x (1, N, rows, pixels)."""
         self.compute_logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Compute the logits in inference, for some examples at a time to save memory."""
+        """Return logits (placements, networks, N, classes) in inference, for some examples at a time to save memory."""
         return torch.cat(
             [self.compute_logits(part, NormLayer.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)],
             dim=2,
@@ -155,11 +155,11 @@ class Transformer:
 
     @torch.no_grad()
     def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:
-        """Measure the mean squares of the residual stream, (1 + branches, placements, networks)."""
+        """Return the residual stream's mean squares before and after branches, (1 + branches, placements, networks)."""
         return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.iterate_streams(x)])
 
     def measure_gradient_norms(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Measure ‖∂L/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
+        """Return ‖∂L/∂W‖ of the last matrix W of every branch, (branches, placements, networks)."""
         last = [branch[1].requires_grad_() for branch in self.branches]
         found = torch.autograd.grad(cross_entropy(self.compute_logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
@@ -178,12 +178,12 @@ class Transformer:
 
 
 def _sample_unit_weights(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
-    """Sample the weights into and out of ReLU units, of scales that preserve the mean square."""
+    """Return weights into and out of a layer of ReLU units, sampled by `first` so that the mean square is preserved."""
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 
 def load_token_pictures(name: str) -> tuple[torch.device, Digits]:
-    """Load digits onto the device of this name as pictures (digits, rows, pixels) in −1..1; return both."""
+    """Return the device of this name, and the digits on it as pictures (digits, rows, pixels) in −1..1."""
     device = open_float32_device(name)
     parts = load_digit_parts(device)
     return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

@@ -19,7 +19,7 @@ ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 
 @dataclass
 class TuningTask:
-    """Digits of a task, for training, for the choice of a learning rate, and for the test.
+    """Digits of one task: for training, for the choice of a learning rate, and for the test.
 
     Attributes:
         x: training pictures, (networks, digits, pixels).
@@ -36,7 +36,7 @@ class TuningTask:
     def iterate_batches(
         self, seeds: Sequence[int], steps: int, batch: int
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
+        """Yield `steps` mini-batches, pictures (networks, batch, pixels) and classes (networks, batch)."""
         network = torch.arange(len(seeds), device=self.x.device)[:, None]
         for chosen in shuffle_mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):
             yield self.x[network, chosen], self.labels[network, chosen]
@@ -51,8 +51,10 @@ PICTURE_TRANSFORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 """The functions of pictures in 0..1 that make the second task, by its name."""
 
 
-def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[TuningTask, TuningTask]:
-    """Create the first task and the second one of this name, with few examples drawn by each network's seed.
+def make_tuning_tasks(
+    name: str, seeds: Sequence[int], examples: int, device: torch.device
+) -> tuple[TuningTask, TuningTask]:
+    """Return the first and the second `TuningTask` of this name; the second one has `examples` digits per network.
 
     Args:
         name: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
@@ -77,7 +79,7 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
 
 
 class TunedNetworks:
-    """Pretrained networks of several ways of fine-tuning × seeds, with a classifier for each task.
+    """Stack of pretrained dense networks, one per method of fine-tuning and seed, with classifiers for two tasks.
 
     Args:
         seeds: of the first weights, N(0, 2/fan-in), one network each.
@@ -102,7 +104,7 @@ class TunedNetworks:
 
     @property
     def parameter_groups(self) -> dict[str, list[torch.Tensor]]:
-        """The tensors that may be learned for the new task, by name."""
+        """The tensors that fine-tuning may change, by name: "weights", "γ, β", "classifier"."""
         return {"weights": self.weights, "γ, β": [*self.gains, *self.biases], "classifier": self.new}
 
     def replicate(self, copies: int, momenta: Sequence[float], fresh_classifier: bool = True) -> "TunedNetworks":
@@ -128,7 +130,7 @@ class TunedNetworks:
     def measure_error_rates(
         self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, momentum_index: int = 0
     ) -> torch.Tensor:
-        """Measure the error rates (ways, networks) on unseen pictures in evaluation mode.
+        """Return the error rates (methods, networks) in inference on unseen pictures of the old or the `new` task.
 
         Args:
             unseen: pictures (1, digits, pixels) and their classes (digits,).
@@ -141,7 +143,7 @@ class TunedNetworks:
         )
 
     def compute_logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
-        """Compute logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""
+        """Compute logits (methods, networks, N, classes) of pictures x by the old or the `new` task's classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
             x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
@@ -149,9 +151,9 @@ class TunedNetworks:
 
 
 def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_index: int = 0) -> torch.Tensor:
-    """Measure how far the running means of a momentum have drifted, (ways, networks).
+    """Return the drift of running means since `before`, in running standard deviations, (methods, networks).
 
-    It is the root mean square over all units, in running standard deviations before.
+    It is the root mean square over all units, for the momentum at this index; the deviations are those of `before`.
     """
     away = [
         (norm.mean[momentum_index] - was.mean[momentum_index]) / (was.variance[momentum_index] + was.eps).sqrt()
@@ -162,7 +164,7 @@ def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_ind
 
 @torch.no_grad()
 def measure_parameter_changes(after: TunedNetworks, before: TunedNetworks) -> dict[str, torch.Tensor]:
-    """Measure the maximal change of the parameters of every name, (ways, networks)."""
+    """Return by name the largest absolute change of a parameter in the `parameter_groups`, each (methods, networks)."""
     return {
         name: torch.stack(
             [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.parameter_groups[name], strict=True)]

@@ -26,10 +26,10 @@ from normviz.train.step_functions import StepFunction, make_eager_step, make_gra
 def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these indices of `NETWORKS`, for all schemes; yield step by step.
+    """Train networks of all schemes; yield the losses so far, (steps so far, schemes, networks), on the device.
 
-    Yields the losses so far, (steps so far, schemes, networks), on the device, after every step and at points within
-    one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
+    `networks`: indices of `NETWORKS`. Yields after every step and at points within one where it may be abandoned.
+    Raises InvalidInput if a field does not fit the layers, or the device is missing.
     """
     setting.check(schemes)
     is_on_cpu = devices.resolve_device(setting.device, setting.storage) == "cpu"
@@ -59,7 +59,7 @@ def train_stepwise(
 
 @torch.inference_mode()
 def _train_as_stack(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> Iterator[torch.Tensor]:
-    """Train as `train_stepwise` does, in torch, as one stack."""
+    """Train in torch, as one stack, and yield the losses so far as `train_stepwise` does."""
     setting.check(schemes)
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
@@ -83,23 +83,23 @@ def _train_as_stack(schemes: Sequence[Scheme], setting: Setting, networks: Seque
 def _is_one_block(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.TrainingBudget
 ) -> bool:
-    """Return True if the whole stack is trained as one block: on a GPU, if it fits the budget."""
+    """Return True if the whole stack is trained as a single block: on a GPU, if it fits the budget."""
     return device.type != "cpu" and cost.fits_one_block(setting, len(schemes), networks, budget)
 
 
 def _choose_step_function(
     schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.TrainingBudget
 ) -> Callable[[NetworkStack, StackData, torch.Tensor], StepFunction]:
-    """Choose how a block takes its steps; only a single block becomes a CUDA graph, whose tensors stay in memory."""
+    """Return the function that makes a block's step function; only a single block becomes a CUDA graph."""
     if device.type == "cuda" and as_one and not NetworkStack.waits_for_device(schemes[0]):
         return make_graph_step
-    return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
+    return make_layerwise_step if cost.is_larger_than_block(setting, budget) else make_eager_step
 
 
 def _split_into_blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.TrainingBudget
 ) -> Iterator[tuple[slice, slice]]:
-    """Split the stack into blocks (schemes, networks), each of at most `cost.find_block_size` networks.
+    """Yield the blocks of the stack, slices of schemes and of networks; `cost.find_block_size` limits their size.
 
     With `as_one` the stack is a single block, but schemes that wait for a GPU get blocks of their own.
     """
@@ -121,9 +121,9 @@ def _split_into_blocks(
 
 @torch.inference_mode()
 def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """Measure max|x̂' - x̂| / max|x̂| in the first layer, on the setting's device, (schemes, `MEASURED_NETWORKS`).
+    """Return max|x̂' - x̂| / max|x̂| in the first layer, for each network and its base: (schemes, `MEASURED_NETWORKS`).
 
-    x̂' is of a network, x̂ of its base. Infinite where a number is not finite. Needs the memory of one training step.
+    Infinite where a number is not finite. Needs the memory of one training step.
     """
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))
@@ -141,10 +141,9 @@ def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
 def find_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
 ) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
-    """Train the networks again to find the first tensor of each that is not finite.
+    """Train the networks again; yield a dict of each one's first tensor that is not finite, by (scheme, network).
 
-    Yields the failures so far by position (scheme, network) after every step, and ends when all networks have one.
-    Networks that stay finite have none.
+    It is yielded after every step, with the failures so far. Ends when all networks have one.
     """
     found: dict[tuple[int, int], TrainingFailure] = {}
 
@@ -179,7 +178,7 @@ class PreparedProblem(NamedTuple):
 
     @classmethod
     def of(cls, problem: TrainingProblem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
-        """Move a training problem to a device."""
+        """Copy a training problem to a device in this dtype."""
 
         def real(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, device=device)
@@ -190,11 +189,11 @@ class PreparedProblem(NamedTuple):
         return cls(data, weights, rates, real(problem.classifier))
 
     def select_networks(self, networks: slice) -> "PreparedProblem":
-        """Return the problem for some of the networks."""
+        """Return the problem for a slice of the networks."""
         data = replace(self.data, factor=self.data.factor[networks], shift=self.data.shift[networks])
         weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
         return PreparedProblem(data, weights, rates, self.classifier)
 
     def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, NetworkStack]:
-        """Build the mini-batches, and the untrained networks of these schemes."""
+        """Return the data of the mini-batches, and the untrained networks of these schemes."""
         return self.data, NetworkStack(schemes, setting, self.weights, self.rates, self.classifier)

@@ -10,7 +10,7 @@ from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import CUSTOM_SCHEME, WEIGHT_SCHEMES, Scheme, make_custom_scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
 from normviz.ui.link import Param, View, create_params, make_choice_fitter
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.scheme_picker import format_scheme_choice
 from normviz.ui.tensor import SIZE_NAMES
 
@@ -57,8 +57,8 @@ def build_custom_scheme(view: View) -> Scheme:
     return make_custom_scheme(a if view["centre"] else None, divisor if view["divide"] else None, weight=weight)
 
 
-def make_custom_link(scheme: Scheme) -> dict[str, str]:
-    """Return the link parameters of a scheme besides its key: rules and weight scheme of a custom one, else none."""
+def make_custom_parameters(scheme: Scheme) -> dict[str, str]:
+    """Return the link parameters of a custom scheme's rules and weight scheme; {} for a registered scheme."""
     if not scheme.is_custom:
         return {}
     a, b = scheme.summation, scheme.suppression
@@ -90,18 +90,18 @@ def draw_custom_controls(
     """
     if not is_custom_chosen(keys):
         return
-    if st.toggle("Subtract a mean", **bind_widget(f"{prefix}centre")):
+    if st.toggle("Subtract a mean", **make_widget_arguments(f"{prefix}centre")):
         _draw_rule_menus(get_lengths(view), prefix, "a")
-    if st.toggle("Divide by the root mean square", **bind_widget(f"{prefix}divide")):
+    if st.toggle("Divide by the root mean square", **make_widget_arguments(f"{prefix}divide")):
         if not view["centre"]:
             _draw_rule_menus(get_lengths(view), prefix, "a")
-        elif st.toggle("… over a field of its own", **bind_widget(f"{prefix}apart")):
+        elif st.toggle("… over a field of its own", **make_widget_arguments(f"{prefix}apart")):
             _draw_rule_menus(get_lengths(view), prefix, "b")
     if has_weights:
         st.selectbox(
             "In front, of the weights",
             list(WEIGHT_SCHEME_LABELS),
-            **bind_widget(f"{prefix}front"),
+            **make_widget_arguments(f"{prefix}front"),
             format_func=_write_weight_scheme_label,
         )
 
@@ -136,7 +136,7 @@ def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
         columns[number % 2].selectbox(
             _write_axis_label(side, size),
             options,
-            **bind_widget(f"{prefix}{side}_{size}"),
+            **make_widget_arguments(f"{prefix}{side}_{size}"),
             format_func=format_rule,
         )
 

@@ -21,7 +21,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 from normviz.describe.markdown import escape_markdown
-from normviz.ui.locks import LOCKED_KEY, bind_widget
+from normviz.ui.locks import LOCKED_KEY, make_widget_arguments
 from normviz.ui.restriction_panels import make_uncovered_key, show_restrictions
 from normviz.ui.restrictions import LOCK_LABELS, RESTRICTION_NAMES, declare_restrictions, expand_locks, list_lock_names
 from normviz.ui.sessions import get_current_session
@@ -267,7 +267,7 @@ def _format_raw_value(raw_value: Any) -> str:
 
 
 def _explain_invalid_value(raw_value: Any, value: Any) -> str:
-    """Explain in general terms why a value is invalid."""
+    """Say why a value of the link is invalid, from the valid `value` that replaces it."""
     number, taken = _parse_number(raw_value), _parse_number(value)
     if taken is None or isinstance(value, bool):
         return "is not one of the choices"
@@ -317,7 +317,7 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
 
 def draw_value_slider(key: str, label: str, options: Sequence[float], value: float) -> None:
     """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
-    st.select_slider(label, sorted({*options, value}), **bind_widget(key), format_func=typeset)
+    st.select_slider(label, sorted({*options, value}), **make_widget_arguments(key), format_func=typeset)
 
 
 def draw_segments(
@@ -329,7 +329,7 @@ def draw_segments(
     `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
     """
     st.segmented_control(
-        label, list(names) if options is None else options, **bind_widget(key), required=True,
+        label, list(names) if options is None else options, **make_widget_arguments(key), required=True,
         format_func=names.__getitem__, label_visibility="visible" if is_labelled else "collapsed", **widget_options,
     )  # fmt: skip
 

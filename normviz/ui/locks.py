@@ -16,8 +16,8 @@ class WidgetBinding(TypedDict):
     disabled: bool
 
 
-def bind_widget(key: str, disabled: bool = False) -> WidgetBinding:
-    """Return the arguments of the widget of the page's value at this session key, disabled if the link locks it."""
+def make_widget_arguments(key: str, disabled: bool = False) -> WidgetBinding:
+    """Return a widget's keyword arguments for the value at this session key; a locked value disables it."""
     return {"key": key, "persist_state": "session", "disabled": disabled or is_locked(key)}
 
 

@@ -321,12 +321,11 @@ PAGE_TEXTS = (
         page="model",
         title="Your model",
         section="Training",
-        question="What do the normalizations in your model do?",
-        why="We swap the other examples of a batch, then call eval(), and measure how much each normalization’s output "
-        "changes.",
-        first="Select a row of the table to see its layer. Then open **your own model**.",
-        takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
-        "and whether training and inference agree.",
+        question="Do the normalizations in your model have a problem?",
+        why="We run a PyTorch model on one batch, in training and in inference mode, and look for common mistakes.",
+        first="Select a row of the table to see its problem and what to do. Then open **your own model**.",
+        takeaway="Check three things in every model: which axes are averaged, whether the rest of a batch changes an "
+        "output, and whether training and inference agree.",
         see=(
             RelatedPage("Why training and inference differ", "running"),
             RelatedPage("Name a layer from two arrays", "identities"),
@@ -337,7 +336,7 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm trains the length **g** and the direction **v**/‖v‖ of a weight vector separately: "
+        why="Weight norm learns the length **g** and the direction **v**/‖v‖ of the weights w separately: "
         "**w = g · v/‖v‖**.",
         first="Press **Play** to watch both runs. Then raise the **length of v** to 4: is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "

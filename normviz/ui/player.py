@@ -11,13 +11,10 @@ from threading import RLock
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 
 TICK_SECONDS = 0.3
 """Seconds between two pictures during playback."""
-
-SPEEDS = (1, 2, 5, 10)
-"""Numbers of positions by which one tick may advance."""
 
 
 def _is_fragment_run() -> bool:
@@ -38,11 +35,12 @@ class Player:
     Attributes:
         prefix: of the page's keys in the session. `prefix + "playing"` holds the name of the running player; it is
             not in the link, so that an opened page is paused.
-        name, pace: the position is at `prefix + name`, the speed at `prefix + pace`; both are in the page's link.
+        name: the position is at `prefix + name`, and a chosen speed at `prefix + "pace"`; both are in the page's link.
         label: of the slider.
         last: the final position.
         period: seconds between two pictures during playback.
-        speeds: the choices of speed; a single one needs no control.
+        speeds: numbers of positions by which one tick may advance. A single one needs no control. If all are above 1,
+            a single step is too small to see, and has no buttons.
         note: what plays, in a few words beside the buttons.
     """
 
@@ -50,9 +48,8 @@ class Player:
     name: str
     label: str
     last: int
-    pace: str = "pace"
     period: float = TICK_SECONDS
-    speeds: Sequence[int] = SPEEDS
+    speeds: Sequence[int] = (1,)
     note: str = ""
 
     @property
@@ -89,7 +86,7 @@ class Player:
         with self._position_lock:
             if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
                 state[self._make_key("ticked")] = now
-                self._store_position(self.position + state.get(self.prefix + self.pace, 1))
+                self._store_position(self.position + state.get(self.prefix + "pace", self.speeds[0]))
                 if self.position >= self.last:
                     stop_playing(self.prefix)
 
@@ -128,14 +125,14 @@ class Player:
                 type="primary",
             )  # fmt: skip
             moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Rewind": ("replay", -self.last)}
-            for label, (icon, by) in moves.items():
+            for label, (icon, by) in moves.items() if min(self.speeds) == 1 else ():
                 move = (self.move, by)
                 st.button(
                     label, self._make_key(label), icon=f":material/{icon}:", on_click=self._press_button, args=move
                 )
             if len(self.speeds) > 1:
                 st.segmented_control(
-                    "Speed", self.speeds, **bind_widget(self.prefix + self.pace), required=True,
+                    "Speed", self.speeds, **make_widget_arguments(self.prefix + "pace"), required=True,
                     format_func="{} ×".format,
                     label_visibility="collapsed",
                 )  # fmt: skip

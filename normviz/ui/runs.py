@@ -14,7 +14,7 @@ from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.process_executor import SpareWorker
 from normviz.jobs.requests import JobRequest, ResultCallback
-from normviz.jobs.speed import SpeedEstimator, guess_slowdown
+from normviz.jobs.speed import SpeedEstimator, estimate_slowdown
 from normviz.train.preparations import PREPARATIONS
 from normviz.ui.sessions import get_current_session
 
@@ -31,7 +31,7 @@ MIN_SECONDS_SHOWN = 10.0
 @st.cache_resource(show_spinner=False)
 def get_speed_estimator() -> SpeedEstimator:
     """Return the estimator of this server's speed, shared by all of its job queues."""
-    return SpeedEstimator(guess_slowdown)
+    return SpeedEstimator(estimate_slowdown)
 
 
 @st.cache_resource(show_spinner=False)

@@ -127,7 +127,7 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
     if custom.is_custom_chosen([scheme.key]):
-        return link | custom.make_custom_link(scheme)
+        return link | custom.make_custom_parameters(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:
         first, last = (field.parameters()["window"] for field in (scheme.fields[0], scheme.fields[-1]))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.settings import Choice, Declaration, DependentValue, NumberChoice, Real, get_declarations
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.web.components.drag import show_drag_slider
 
 WidgetOptions = dict[str, Any]
@@ -54,7 +54,7 @@ class Controls:
             if isinstance(each.default, DependentValue) and each.default.name == name
         ]
         return {
-            **bind_widget(self.prefix + name),
+            **make_widget_arguments(self.prefix + name),
             "label": declared.resolve_label(self.view),
             "help": declared.help or None,
             "on_change": (lambda: self._reset(name, followers)) if followers else None,

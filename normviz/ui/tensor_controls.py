@@ -18,7 +18,7 @@ from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
 from normviz.ui.link import Param, View, clean_values, draw_value_slider
-from normviz.ui.locks import bind_widget, is_locked
+from normviz.ui.locks import is_locked, make_widget_arguments
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_shape, format_length_label
 
@@ -34,11 +34,10 @@ def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> 
         args=(params,),
     )  # fmt: skip
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
-    with st.container(key="lengths"):
-        for pair in (SIZE_NAMES[:2], SIZE_NAMES[2:]):  # a row at a time, for the order in which Tab goes through them
-            for column, size in zip(st.columns(2), pair, strict=True):
-                label = format_length_label(size, shape | {"scheme": scheme.key})
-                column.number_input(label, 1, MAX_DRAWN_ELEMENTS, **bind_widget(size, fixed))
+    with st.container(key="axis-lengths"):
+        for size in SIZE_NAMES:
+            label = format_length_label(size, shape | {"scheme": scheme.key})
+            st.number_input(label, 1, MAX_DRAWN_ELEMENTS, **make_widget_arguments(size, fixed))
     st.caption(f"{format_shape(tuple(shape.values()))} = {wording.pluralize(prod(shape.values()), 'element')}")
 
 
@@ -55,7 +54,7 @@ def draw_data_controls(view: View, has_seed: bool = True) -> None:
     st.selectbox(
         "Data",
         list(DATA_NAMES),
-        **bind_widget("data"),
+        **make_widget_arguments("data"),
         format_func=DATA_NAMES.__getitem__,
         on_change=_use_own_shape,
     )
@@ -67,7 +66,7 @@ def draw_data_controls(view: View, has_seed: bool = True) -> None:
 
 def draw_seed_control() -> None:
     """Draw the control of a sample's seed."""
-    st.number_input("Seed", 0, 9999, **bind_widget("seed"))
+    st.number_input("Seed", 0, 9999, **make_widget_arguments("seed"))
 
 
 def draw_eps_control(view: View, prefix: str = "") -> None:
@@ -93,7 +92,11 @@ def draw_file_upload(placeholder: str) -> None:
     if there and (held is None or held.array.ndim < 3 or held.picture):
         st.caption(escape_markdown(describe_file(held) if held else state["own name"]))
     elif held is not None:
-        st.toggle("Channels first, as PyTorch has them", **bind_widget("own first"), on_change=_convert_upload_layout)
+        st.toggle(
+            "Channels first, as PyTorch has them",
+            **make_widget_arguments("own first"),
+            on_change=_convert_upload_layout,
+        )
         st.caption(escape_markdown(describe_file(held)))
 
 
@@ -115,7 +118,7 @@ def draw_main_parameters(
     if is_relevant("groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
         label = f"Groups G (divisors of {cut})"
-        st.selectbox(label, list_group_counts(view), **bind_widget(prefix + "groups"))
+        st.selectbox(label, list_group_counts(view), **make_widget_arguments(prefix + "groups"))
     if is_relevant("radius"):
         draw_radius_control(prefix, radius_label)
     if is_relevant("alpha"):
@@ -124,14 +127,14 @@ def draw_main_parameters(
 
 def draw_radius_control(prefix: str, label: str) -> None:
     """Draw the control of the radius of the divisor's windows."""
-    st.slider(label, 0, MAX_RADIUS, **bind_widget(f"{prefix}radius"))
+    st.slider(label, 0, MAX_RADIUS, **make_widget_arguments(f"{prefix}radius"))
 
 
 def draw_mean_window_controls(axes: Sequence[str], prefix: str = "") -> None:
     """Draw the controls of the mean's windows: their radius and their axes."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
-    st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, **bind_widget(f"{prefix}radius_a"))
-    st.pills("Windows along", axes, selection_mode="multi", **bind_widget(f"{prefix}over"))
+    st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, **make_widget_arguments(f"{prefix}radius_a"))
+    st.pills("Windows along", axes, selection_mode="multi", **make_widget_arguments(f"{prefix}over"))
 
 
 class UploadedTensor(NamedTuple):

@@ -101,7 +101,7 @@ def test_canonical_is_the_plainest_rule(drawn):
 @given(shapes_with_fields(1))
 def test_blocks_and_windows_are_the_field_in_two_parts(drawn):
     _, field = drawn
-    rules = list(field.without_windows.rules)
+    rules = list(field.with_own_windows.rules)
     assert all(rule.kind != "window" for rule in rules)
     for axis, rule in field.windowed_axes:
         assert rules[axis] == OWN
@@ -112,7 +112,7 @@ def test_blocks_and_windows_are_the_field_in_two_parts(drawn):
 @given(shapes_with_fields(1))
 def test_coarse_holds_every_box_and_is_a_partition(drawn):
     shape, field = drawn
-    coarse = field.coarse_field
+    coarse = field.with_full_windows
     assert all(rule.kind != "window" for rule in coarse.rules)
     for index in np.ndindex(*shape):
         assert np.all(members(field, index, shape) <= members(coarse, index, shape))

@@ -191,10 +191,10 @@ def test_gradients_are_finite_at_a_constant_tensor_without_epsilon(key, value):
 def constant_in_fields(field, shape, seed):
     """Numbers such as 0.1 and 0.7 that differ between fields but not within one; one number where fields overlap."""
     statistics = np.random.default_rng(seed).choice(
-        [0.1, 0.7, -1.3, 1e8 + 0.1], field.coarse_field.compute_statistics_shape(shape)
+        [0.1, 0.7, -1.3, 1e8 + 0.1], field.with_full_windows.compute_statistics_shape(shape)
     )
     return np.stack(
-        [statistics[field.coarse_field.find_statistic_index(index, shape)] for index in np.ndindex(*shape)]
+        [statistics[field.with_full_windows.find_statistic_index(index, shape)] for index in np.ndindex(*shape)]
     ).reshape(shape)
 
 

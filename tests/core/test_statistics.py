@@ -13,7 +13,7 @@ from normviz.core.normalize import normalize
 from normviz.core.reductions import centre
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.statistics import (
-    build_joint_field,
+    build_statistics_row_field,
     build_statistics_table,
     compute_covariances,
     compute_element_steps,
@@ -34,10 +34,10 @@ pairs_of_fields = shapes.flatmap(
 
 def of_rows(scheme, shape):
     """For each element, the row of the table that its statistics are in."""
-    counts = build_joint_field(scheme).compute_statistics_shape(shape)
+    counts = build_statistics_row_field(scheme).compute_statistics_shape(shape)
     return np.stack(
         [
-            np.ravel_multi_index(build_joint_field(scheme).find_statistic_index(i, shape), counts)
+            np.ravel_multi_index(build_statistics_row_field(scheme).find_statistic_index(i, shape), counts)
             for i in np.ndindex(*shape)
         ]
     ).reshape(shape)
@@ -104,7 +104,7 @@ def test_there_is_a_row_for_each_statistic_with_its_indices(key):
 def test_both_statistics_are_constant_along_the_joint_field(drawn):
     shape, (summation, suppression) = drawn
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
-    joint = build_joint_field(scheme)
+    joint = build_statistics_row_field(scheme)
     boxes = {}
     for index in np.ndindex(*shape):
         both = tuple(field.find_box(index, shape) for field in scheme.fields)
@@ -113,7 +113,7 @@ def test_both_statistics_are_constant_along_the_joint_field(drawn):
 
 def test_the_joint_field_of_equal_fields_is_that_field():
     field = Field((FULL, Rule("groups", 2), Rule("window", 1), FULL))
-    assert build_joint_field(SCHEMES["custom"].with_fields(field, field)) == field
+    assert build_statistics_row_field(SCHEMES["custom"].with_fields(field, field)) == field
 
 
 @given(shapes.flatmap(lambda s: st.tuples(st.just(s), fields(s))), seeds)

@@ -7,7 +7,7 @@ from strategies import uneven_array
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.describe.aims import describe_aim, describe_scope
+from normviz.describe.aims import describe_guarantee, describe_scope
 
 SHAPE = (4, 4, 4, 6)
 
@@ -15,7 +15,7 @@ SHAPE = (4, 4, 4, 6)
 def aim(key, shape=SHAPE, eps=1e-5, gain=1.0, bias=0.0, x=None, scheme=None):
     scheme = scheme or SCHEMES[key]
     x = uneven_array(shape, 0) if x is None else x
-    return describe_aim(scheme, x, normalize(x, scheme, eps if scheme.eps is not None else 0.0, gain, bias))
+    return describe_guarantee(scheme, x, normalize(x, scheme, eps if scheme.eps is not None else 0.0, gain, bias))
 
 
 @pytest.mark.parametrize(

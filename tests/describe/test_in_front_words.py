@@ -11,7 +11,7 @@ from normviz.describe.notation import build_formulas
 from normviz.describe.parameters import list_parameter_shapes, list_states
 from normviz.describe.snippets import write_snippet
 from normviz.describe.wording import explain_front_scheme, format_scheme_name
-from normviz.topics.compare.comparison import describe_inference_state, describe_learned
+from normviz.topics.compare.comparison import describe_inference_state, describe_learned_parameters
 from normviz.topics.lab.element_data import describe_equal_schemes
 
 SHAPE = (2, 4, 3, 6)
@@ -63,7 +63,10 @@ def test_what_is_learned_and_kept_is_of_both(front):
     weights = [*([row.gain_symbol] if row.gain else []), *row.keeps]
     assert names == [*(f"{name} of the weights" for name in weights), "γ", "β"]
     assert list_states(scheme) == [f"{name} of the weights" for name in row.keeps]
-    assert ("singular" in describe_learned(scheme, SHAPE), "singular" in describe_inference_state(scheme)) == (
+    assert (
+        "singular" in describe_learned_parameters(scheme, SHAPE),
+        "singular" in describe_inference_state(scheme),
+    ) == (
         False,
         front == "spectral",
     )

@@ -220,7 +220,7 @@ def test_the_examples_in_docstrings_run():
 def test_windows_are_cut_at_the_border():
     x = torch.arange(5.0, dtype=torch.float64)[None]
     rules = (normviz.Rule("own"), normviz.Rule("window", 1))
-    assert probing.average(x, rules).tolist() == [[0.5, 1.0, 2.0, 3.0, 3.5]]
+    assert probing.average_by_rules(x, rules).tolist() == [[0.5, 1.0, 2.0, 3.0, 3.5]]
 
 
 def test_compiled_modules_are_inspected_as_they_were_before():

@@ -209,8 +209,8 @@ def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     for load, factor in ((0.3, 1.5), (8.0, 6.0)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)
-        assert speed.guess_slowdown() == factor
-    told = SpeedEstimator(speed.guess_slowdown)
+        assert speed.estimate_slowdown() == factor
+    told = SpeedEstimator(speed.estimate_slowdown)
     assert told.estimate_slowdown("training") == 6.0
     told.add_measurement("training", 100.0, 100.0)
     assert told.estimate_slowdown("training") < 1.5  # what is measured counts more

@@ -80,7 +80,7 @@ def test_verdicts_at_the_defaults_are_those_of_torch(use_kernels, layer):
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.heavy)])
 def test_verdicts_of_random_cells_never_contradict_those_of_torch(use_kernels, count):
-    """One of two engines may have no answer, as copies disturbed by rounding have exactly equal losses by chance."""
+    """One of two engines may have no answer, as rounding differs and a gap is near a threshold."""
     rng, pairs = np.random.default_rng(count), []
     while len(pairs) < count:
         setting = replace(search.draw_setting(rng), dtype="float64")
@@ -91,7 +91,7 @@ def test_verdicts_of_random_cells_never_contradict_those_of_torch(use_kernels, c
             verdicts.append([cell.trained for _, row in search.searched(schemes, setting, True) for cell in row])
         pairs += zip(*verdicts, strict=True)
     assert not [pair for pair in pairs if None not in pair and pair[0] != pair[1]]
-    assert sum(pair[0] != pair[1] for pair in pairs) <= 0.04 * len(pairs)
+    assert sum(pair[0] != pair[1] for pair in pairs) <= 0.01 * len(pairs)
 
 
 def test_the_losses_of_a_diverging_network_end_at_the_same_step(use_kernels):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.conv import Conv, split_pictures
+from normviz.train.conv import Conv, load_digit_pictures
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import NormLayer
 
@@ -63,7 +63,7 @@ def stack(keys, shapes=PADDED, per_unit=False, seeds=(0, 7)):
 
 @pytest.fixture
 def batches():
-    x, labels = split_pictures(CPU).train
+    x, labels = load_digit_pictures(CPU).train
     return x[:12].view(2, 6, 8, 8), labels[:12].view(2, 6)
 
 
@@ -92,7 +92,7 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
     for batch in x:
         one(batch)
     network.compute_logits(x.flatten(0, 1)[None], NormLayer.collect_statistics)
-    unseen = split_pictures(CPU).test[0][:5]
+    unseen = load_digit_pictures(CPU).test[0][:5]
     torch.testing.assert_close(
         network.compute_logits(unseen[None], NormLayer.normalize_in_inference)[0, 0],
         one.eval()(unseen),

@@ -52,7 +52,11 @@ def extremes():
 
 
 def test_no_training_is_over_the_budget():
-    jobs = [job for setting in extremes() for job in TableResultCache().find_missing(list(SCHEMES.values()), setting)]
+    jobs = [
+        job
+        for setting in extremes()
+        for job in TableResultCache().list_missing_trainings(list(SCHEMES.values()), setting)
+    ]
     most = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
     assert cost.CPU_BUDGET.memory / 3 < most <= cost.CPU_BUDGET.memory
 
@@ -66,7 +70,7 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
     budget, device, found = GPUS[name], torch.device("cuda"), set()
     monkeypatch.setattr(results, "plan_budget", lambda setting: budget)
     for setting in extremes():
-        for job in TableResultCache().find_missing(list(SCHEMES.values()), setting):
+        for job in TableResultCache().list_missing_trainings(list(SCHEMES.values()), setting):
             schemes, networks = [row.scheme for row in job.rows], len(job.networks)
             as_one = twins._is_one_block(schemes, networks, setting, device, budget)
             sizes = [

@@ -89,7 +89,7 @@ def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
     (torch.nn.functional.cross_entropy(h @ out, labels[1]) + penalty).backward()
     learner = Trainer([*network.parameters, *network.roots], "sgd", 0.3)
     logits = network.compute_logits(x)
-    learner.step(cross_entropy(logits, labels) + 0.1 * network.measure_mean_magnitudes())
+    learner.step(cross_entropy(logits, labels) + 0.1 * network.measure_centred_magnitudes())
     torch.testing.assert_close(network.weights[0][1, 1], (weights - 0.3 * weights.grad).detach())
     torch.testing.assert_close(network.roots[0][1, 1], (eps - 0.3 * eps.grad).detach())
 

@@ -417,7 +417,7 @@ def small_page():
 
     from normviz.core.settings import integer
     from normviz.ui.link import create_params, sync_page_values
-    from normviz.ui.locks import bind_widget
+    from normviz.ui.locks import make_widget_arguments
 
     @dataclass(frozen=True)
     class Page:
@@ -427,7 +427,7 @@ def small_page():
     hidden = st.session_state.get("hidden")
     with sync_page_values("small", create_params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
-            st.number_input(name, 0, 9, **bind_widget(f"small {name}"))
+            st.number_input(name, 0, 9, **make_widget_arguments(f"small {name}"))
 
 
 def values(at):

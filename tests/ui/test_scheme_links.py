@@ -66,7 +66,7 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
     n, h, w, c = table1.build_table_setting(first).shapes[0]
     for text in ("own,full,full,full", f"groups({n // 2}),full,own,groups({c // 2})", "own,own,own,window(2)"):
         scheme = CUSTOM.with_fields(None, Field.parse(text)).with_weight_scheme(front)
-        link = custom.make_custom_link(scheme) | {"schemes": "custom"}
+        link = custom.make_custom_parameters(scheme) | {"schemes": "custom"}
         view, _ = clean_values(table1.PARAMS, link | {"layer": layer})
         (found,) = chosen.build_schemes(view)
         assert found.compute_canonical_key((n, h, w, c)) == scheme.compute_canonical_key((n, h, w, c))
@@ -76,7 +76,8 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
     for show, weighted in (("batch-size", True), ("speed", False)):
         view, _ = clean_values(
             experiments.PARAMS,
-            custom.make_custom_link(scheme) | {"show": show, f"{experiments.make_name_prefix(show)}schemes": "custom"},
+            custom.make_custom_parameters(scheme)
+            | {"show": show, f"{experiments.make_name_prefix(show)}schemes": "custom"},
         )
         (row,) = experiments.build_shown_setting(view).rows
         assert row.scheme.weight == (front if weighted else None)

@@ -13,7 +13,7 @@ RecordAnswers = Callable[[Sequence[Answer]], Awaitable[Sequence[int | RefusedReq
 
 
 class AnswerWriter:
-    """Writer of answers, for one event loop: what arrives during a transaction goes into the next one.
+    """Writer of answers, for one event loop: answers that arrive during a transaction are recorded in the next one.
 
     Args:
         record: records answers, all or none.
@@ -25,7 +25,7 @@ class AnswerWriter:
         self._task: asyncio.Task[None] | None = None
 
     async def record_answer(self, answer: Answer) -> int:
-        """Record an answer, and return the index of its choice once it is on disk. Raises RefusedRequest."""
+        """Record an answer and return the index of its choice, once it is on disk. Raises RefusedRequest."""
         recorded: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((answer, recorded))
         if self._task is None:
@@ -33,7 +33,7 @@ class AnswerWriter:
         return await recorded
 
     async def _record_waiting(self) -> None:
-        """Record all answers that wait, and those that arrive meanwhile."""
+        """Record all waiting answers in batches, until none is left."""
         while self._waiting:
             batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
             try:

@@ -24,7 +24,7 @@ MakeQuestion = Callable[[str, str], Question]
 
 
 def parse_body(content: bytes) -> Mapping[str, Any]:
-    """Return the object that a body of JSON holds; an empty body is an empty object. Raises RefusedRequest."""
+    """Return the JSON object that a request's body holds; {} for an empty body. Raises RefusedRequest."""
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError):
@@ -37,7 +37,7 @@ def parse_body(content: bytes) -> Mapping[str, Any]:
 def read_question(
     body: Mapping[str, Any], check_link: CheckLink, makers: Mapping[str, MakeQuestion], language: str
 ) -> Question:
-    """Read a question from a request's body. Raises RefusedRequest.
+    """Return the question that a request's body holds or names by a key. Raises RefusedRequest.
 
     Args:
         body: {"text", "answers"} with optional "right", "why" and "link", or a name of `makers` with a key.
@@ -65,7 +65,7 @@ def read_question(
 
 
 def read_answer(body: Mapping[str, Any], code: str) -> Answer:
-    """Read a device's answer from a request's body. Raises RefusedRequest."""
+    """Return a device's answer to the class with this code, from a request's body. Raises RefusedRequest."""
     choice, number = body.get("choice"), body.get("number")
     if not isinstance(choice, int | str) or isinstance(choice, bool):
         raise RefusedRequest(400, "choice-any")
@@ -75,7 +75,7 @@ def read_answer(body: Mapping[str, Any], code: str) -> Answer:
 
 
 def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
-    """Read from a request's body where the class is led; a link alone means "follow". Raises RefusedRequest."""
+    """Return the pace of a class from a request's body; a link alone means "follow". Raises RefusedRequest."""
     mode = body.get("mode", "follow" if "link" in body else None)
     if mode not in PACE_MODES:
         raise RefusedRequest(400, "pace-mode", modes=", ".join(PACE_MODES))
@@ -85,12 +85,12 @@ def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
 
 
 def read_snapshot(body: Mapping[str, Any], check_link: CheckLink) -> tuple[str, str]:
-    """Read a device and the link that it sends from a request's body. Raises RefusedRequest."""
+    """Return the name of a device and the link that it sends, from a request's body. Raises RefusedRequest."""
     return _read_text(body, "device", MAX_DEVICE_LENGTH), check_link(_read_text(body, "link"))
 
 
 def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None) -> str:
-    """Return a text without spaces around it. Raises RefusedRequest."""
+    """Return the text under `name` without spaces around it. Raises RefusedRequest if it is missing or too long."""
     text = body.get(name)
     if not isinstance(text, str) or not text.strip():
         raise RefusedRequest(400, "text", field=name)

@@ -16,7 +16,7 @@ from normviz.topics.table1.table import Cell, build_cells
 
 
 def make_cell_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
-    """Make the question of a cell, such as "batch.dataset-rescaling", with the settings of the page's first view.
+    """Return the question of a cell of Table 1, such as "batch.dataset-rescaling", in the page's default setting.
 
     It is in English if it has no translation, as outside of the first rows.
 

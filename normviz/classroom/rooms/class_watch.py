@@ -14,7 +14,7 @@ ReadVersions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
 class StateReader:
-    """Reader of one class's state: requests that arrive during a look into the database share the next look.
+    """Reader of one class's state: requests that arrive during a read of the database share the next read.
 
     So each sees all that was written before it arrived, and a whole class costs two looks.
     """
@@ -26,7 +26,7 @@ class StateReader:
         self._state: ClassState | None = None
 
     async def read(self) -> ClassState:
-        """Return the state; raises what `read_state` raises."""
+        """Return the state, read from the database after this call. Raises what `read_state` raises."""
         self._arrived += 1
         ticket = self._arrived
         async with self._lock:
@@ -38,7 +38,7 @@ class StateReader:
 
 
 class ClassWatch:
-    """States of the classes of one server, for one event loop.
+    """Reader of the states of one server's classes, which lets requests wait for a change; for one event loop.
 
     Args:
         read_state, read_versions: read from the database.
@@ -58,7 +58,7 @@ class ClassWatch:
         return await reader.read()
 
     async def wait_for_change(self, code: str, version: int) -> ClassState:
-        """Return the state once its version is another one, or after `WAIT_SECONDS`. Raises RefusedRequest."""
+        """Return the state once its version differs from `version`, or after `WAIT_SECONDS`. Raises RefusedRequest."""
         state = await self.read_state(code)
         if state.version != version or sum(map(len, self._waiting.values())) >= MAX_WAITING:
             return state
@@ -72,7 +72,7 @@ class ClassWatch:
         return await self.read_state(code)
 
     def announce_change(self, code: str) -> None:
-        """Answer the requests that wait for a change of a class."""
+        """Wake the requests that wait for a change of this class."""
         for changed in self._waiting.pop(code, {}):
             if not changed.done():
                 changed.set_result(None)
@@ -84,7 +84,7 @@ class ClassWatch:
             self._waiting.pop(code, None)
 
     async def _poll(self) -> None:
-        """Look for changes that other servers made, as long as requests wait."""
+        """Look for changes by other servers in the database, and announce them, as long as requests wait."""
         while self._waiting:
             await asyncio.sleep(POLL_SECONDS)
             with suppress(Exception):  # of the database: the requests themselves report it

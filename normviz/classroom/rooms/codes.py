@@ -11,7 +11,7 @@ CODE_LENGTH = 8
 
 
 def generate_code() -> str:
-    """Return a random code of a class."""
+    """Return a random code of a class, `CODE_LENGTH` characters of `CODE_LETTERS`."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
@@ -26,12 +26,12 @@ def normalize_code(text: str) -> str | None:
 
 
 def generate_secret() -> str:
-    """Return a random secret of 256 bits."""
+    """Return a random secret of 256 bits, as text that may stand in a URL."""
     return secrets.token_urlsafe(32)
 
 
 def hash_secret(secret: str) -> str:
-    """Return the digest of a secret that is stored; a random secret needs no salt."""
+    """Return the SHA-256 digest of a secret, to be stored instead of it; a random secret needs no salt."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -41,5 +41,5 @@ def matches_digest(secret: str, digest: str) -> bool:
 
 
 def hash_device(code: str, device: str) -> str:
-    """Return the name under which a device is stored: nobody reads from it what the device called itself."""
+    """Return a digest of a device's own name, under which the device is stored in this class."""
     return sha256(f"{code} {device}".encode()).hexdigest()[:32]

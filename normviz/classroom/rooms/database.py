@@ -80,7 +80,7 @@ SNAPSHOTS = Table(
 
 
 def read_database_url(environment: Mapping[str, str]) -> URL:
-    """Read the URL of the database from the environment; by default a file beside the result cache.
+    """Return the URL of the database that the environment names, by default of a file beside the result cache.
 
     >>> read_database_url({"NORMVIZ_DATABASE": "postgresql://db.example.edu/normviz"}).drivername
     'postgresql+psycopg'
@@ -125,13 +125,13 @@ class Database:
 
     @contextmanager
     def begin_read(self) -> Iterator[Connection]:
-        """Yield a connection within a transaction that only reads."""
+        """Yield a connection in a transaction that only reads."""
         with self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def begin_write(self) -> Iterator[Connection]:
-        """Yield a connection within a transaction that writes, committed at the end of the block."""
+        """Yield a connection in a transaction that writes, committed at the end of the block."""
         with self._writer.begin() as connection:
             yield connection
 
@@ -141,7 +141,7 @@ class Database:
 
 
 def _create_sqlite_engine(url: URL) -> Engine:
-    """Create the engine of an SQLite file with a write-ahead log; a transaction that writes locks it from its start."""
+    """Return the engine of an SQLite file with a write-ahead log; writing transactions lock it from their start."""
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "connect")
@@ -159,7 +159,7 @@ def _create_sqlite_engine(url: URL) -> Engine:
 
 
 def _create_postgres_engine(url: URL) -> Engine:
-    """Create the engine of a PostgreSQL server; a connection that it closed is opened again."""
+    """Return the engine of a PostgreSQL server; a connection that the server closed is opened again."""
     return create_engine(
         url, pool_size=4, max_overflow=4, pool_timeout=BUSY_SECONDS, pool_pre_ping=True,
         connect_args={"connect_timeout": 5},

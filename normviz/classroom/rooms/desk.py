@@ -15,7 +15,7 @@ from normviz.web.script_routes import prefix_base_path
 
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
-    """Build the data of the lecturer's page for `web.components.desk.show_desk`.
+    """Return the data of the lecturer's page for `web.components.desk.show_desk`.
 
     `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
     """
@@ -32,7 +32,7 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
 
 
 def _build_covered_grid(cell: str, language: str) -> dict:
-    """Build the data of a table whose cells show no answer, in the colours of both themes and in a language."""
+    """Return the data of Table 1 without any answer, in a language and in the colours of both themes."""
     setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
     cells = build_cells(schemes, setting, TableResultCache())
     light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)

@@ -70,7 +70,7 @@ TEMPLATE = """<!doctype html>
 
 @cache
 def build_join_page(language: str) -> str:
-    """Build the page in a language; it is the same for every class, and its script reads the code from the address."""
+    """Return the students' page as HTML, the same for every class: its script reads the code from the URL."""
     words = get_words("join", language)
     data = json.dumps({"base": prefix_base_path(""), "words": words}).replace("<", "\\u003c")
     others = (
@@ -86,6 +86,6 @@ def build_join_page(language: str) -> str:
 
 
 def serve_join_page(request: Request) -> Response:
-    """Serve the page of a class, in the language of the link."""
+    """Return the response with the students' page, in the language that the URL names."""
     view, _ = clean_values([LANGUAGE_PARAM], request.query_params)  # its script reports an unknown one
     return HTMLResponse(build_join_page(view[LANGUAGE_PARAM.name]), headers={"Cache-Control": "no-cache"})

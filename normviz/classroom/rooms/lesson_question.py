@@ -1,17 +1,14 @@
 """The question of a step of a lesson, and the link to the step."""
 
-from urllib.parse import urlencode
-
 from normviz.classroom.lessons.catalogue import get_lessons
-from normviz.classroom.lessons.lesson import LESSON_PARAM, LessonPlace, LessonStep
-from normviz.classroom.lessons.lesson_links import split_page_link
+from normviz.classroom.lessons.lesson import LessonPlace
+from normviz.classroom.lessons.lesson_links import make_step_link
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.describe.interface_words import DEFAULT_LANGUAGE
-from normviz.ui.page_texts import PAGE_TEXTS
 
 
 def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
-    """Make the question of a step, such as "batch-or-layer.2", whose link opens the step with its answer.
+    """Return the question of a step of a lesson, such as "batch-or-layer.2", with a link to the step and its answer.
 
     Raises:
         RefusedRequest: there is no such step.
@@ -32,15 +29,8 @@ def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question
     )
 
 
-def make_step_link(step: LessonStep, place: LessonPlace) -> str:
-    """Make the link to a place in a lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1"."""
-    page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
-    address = "" if page == PAGE_TEXTS[0].page else page
-    return f"/{address}?{urlencode(values | {LESSON_PARAM: place.format_for_link()})}"
-
-
 def list_lesson_steps(language: str = DEFAULT_LANGUAGE) -> list[dict]:
-    """List the lessons with their titles and steps, each with its key, question and link, as plain data."""
+    """Return the lessons as JSON types, with their titles and steps, each with its key, question and link."""
     return [
         {
             "title": _remove_bold(lesson.title),

@@ -8,7 +8,7 @@ from normviz.classroom.rooms.records import RefusedRequest
 
 
 def check_own_link(text: str, host: str, base_path: str, pages: Collection[str]) -> str:
-    """Return a link of an own page in a plain form, such as "/compare?schemes=layer".
+    """Return a link to one of the app's pages in a plain form, such as "/compare?schemes=layer".
 
     >>> check_own_link("https://norm.example.edu/course/compare?n=2#a", "norm.example.edu", "/course", ["compare"])
     '/compare?n=2'

@@ -16,7 +16,7 @@ MAX_ORIGIN_LENGTH = 200
 
 
 def serve_qr_code(request: Request) -> Response:
-    """Serve the QR code of a class as SVG, black on white in both themes.
+    """Return the response with the QR code of a class as SVG, black on white in both themes.
 
     The browser says in `origin` under which address it sees the app, which a server behind a proxy does not know.
     """

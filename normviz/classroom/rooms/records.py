@@ -22,13 +22,13 @@ class RefusedRequest(Exception):  # noqa: N818 - the name says what it is
         super().__init__(self.format_reason(DEFAULT_LANGUAGE))
 
     def format_reason(self, language: str) -> str:
-        """Return the reason in one line."""
+        """Return the reason in this language, in one line."""
         return fill_words(get_words("refusal", language), self.name, **self.values)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Question to a class.
+    """Question to a class, with its answers.
 
     Attributes:
         text: the question.
@@ -45,19 +45,19 @@ class Question:
     link: str = ""
 
     def to_json(self) -> str:
-        """Return the question as it is stored."""
+        """Return the question as JSON, as the database stores it."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, stored: str) -> "Question":
-        """Return a stored question."""
+        """Return the question that `to_json` stored."""
         values = json.loads(stored)
         return cls(**values | {"answers": tuple(values["answers"])})
 
 
 @dataclass(frozen=True)
 class Pace:
-    """The step to which the lecturer leads the class.
+    """Pace of a class: the mode in which the lecturer leads it, and the link of the step.
 
     Attributes:
         mode: "free": everyone goes on alone; "follow": everyone sees `link`; "pause": everyone looks at the front.
@@ -70,7 +70,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a device, as it was sent.
+    """Answer of a device to a question, as the device sent it.
 
     Attributes:
         code: of the class.
@@ -87,7 +87,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class ClassState:
-    """The state of a class that its students see.
+    """State of a class, as its students see it.
 
     Attributes:
         code: of the class.
@@ -109,7 +109,7 @@ class ClassState:
     counts: tuple[int, ...] = field(default=())
 
     def to_data(self) -> Mapping[str, Any]:
-        """Return the state as plain data, without the right answer until it is revealed."""
+        """Return the state as JSON types, without the right answer until it is revealed."""
         asked = self.question
         shown = {} if asked is None else {"text": asked.text, "answers": list(asked.answers)}
         data = {

@@ -23,7 +23,7 @@ STORE_THREADS = 4
 
 
 class Rooms:
-    """Classes of one server.
+    """Classes of one server: their store in threads, the limits of each address, and the requests that wait.
 
     Attributes:
         writer: records answers.
@@ -58,7 +58,7 @@ class Rooms:
         return await asyncio.get_running_loop().run_in_executor(self._threads, run_in_thread)
 
     async def open_class(self, address: str) -> tuple[str, str]:
-        """Open a class for an address, and return its code and its secret. Raises RefusedRequest."""
+        """Open a class for an address, and return the class's code and secret. Raises RefusedRequest."""
         if self._opened.is_exhausted(address):
             raise RefusedRequest(429, "too-many-opened")
         code, secret = await self.run(lambda store: store.open_class())
@@ -73,8 +73,8 @@ class Rooms:
                 await self.run(lambda store: store.delete_old_classes())
             await asyncio.sleep(SWEEP_SECONDS)
 
-    def admit(self, address: str, text: str) -> str:
-        """Return the code that an address typed, in plain form. Raises RefusedRequest if it tried too many."""
+    def admit_code(self, address: str, text: str) -> str:
+        """Return the code in `text` in plain form. Raises RefusedRequest if the address tried too many codes."""
         code = normalize_code(text)
         if self._guard.is_refused(address, code):
             raise RefusedRequest(429, "too-many-codes")
@@ -84,7 +84,7 @@ class Rooms:
         return code
 
     def note_outcome(self, address: str, code: str, status: int) -> None:
-        """Note whether an address used a code of a class or an unknown one, by the status of the response."""
+        """Count a wrong code of an address, or remember the code that it used, by the status of the response."""
         if status == UNKNOWN_CODE[0]:
             self._guard.count_wrong(address)
         else:

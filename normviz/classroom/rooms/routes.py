@@ -42,7 +42,7 @@ Answering = Callable[["ClassRequest"], Awaitable[Body]]
 
 
 class ClassRequest:
-    """Request to a class, after its code was admitted and its JSON body was read.
+    """Request to a class, with an admitted code and the JSON object of its body.
 
     Attributes:
         rooms: the classes of this server.
@@ -61,18 +61,18 @@ class ClassRequest:
         self._host = request.headers.get("host", "")
 
     def check_link(self, link: str) -> str:
-        """Return a link of an own page. Raises RefusedRequest for others."""
+        """Return a link to one of the app's pages in a plain form. Raises RefusedRequest for other links."""
         return check_own_link(link, self._host, prefix_base_path("").rstrip("/"), PAGES)
 
-    async def change(self, work: Callable[[ClassStore], Value]) -> Value:
-        """Call `work` with the store, and tell the students who wait for a change."""
+    async def change_class(self, work: Callable[[ClassStore], Value]) -> Value:
+        """Call `work` with the store, wake the requests that wait for a change, and return the result."""
         result = await self.rooms.run(work)
         self.rooms.watch.announce_change(self.code)
         return result
 
 
 async def get_state(asked: ClassRequest) -> Body:
-    """Return what a student sees; with `after`, once the version is another one."""
+    """Return the class's state as students see it; with `after` in the URL, once its version is another one."""
     after = asked.query.get("after", "")
     watch = asked.rooms.watch
     waits = after.isascii() and after.isdigit() and len(after) < 10
@@ -81,56 +81,56 @@ async def get_state(asked: ClassRequest) -> Body:
 
 
 async def get_results(asked: ClassRequest) -> Body:
-    """Return the counts and all that the lecturer sees."""
+    """Return the counts of answers, the question, the pace and the links, as the lecturer sees them."""
     return await asked.rooms.run(lambda store: store.read_results(asked.code, asked.secret))
 
 
 async def post_question(asked: ClassRequest) -> Body:
-    """Ask a question."""
+    """Ask the class the question in the request's body, and return the question's number."""
     # Imported late: Table 1 has caches of Streamlit, whose runtime does not exist when the routes are created.
     from normviz.classroom.rooms.cell_question import make_cell_question
     from normviz.classroom.rooms.lesson_question import make_lesson_question
 
     makers = {"cell": make_cell_question, "lesson": make_lesson_question}
     question = read_question(asked.body, asked.check_link, makers, asked.language)
-    number = await asked.change(lambda store: store.ask_question(asked.code, asked.secret, question))
+    number = await asked.change_class(lambda store: store.ask_question(asked.code, asked.secret, question))
     return {"number": number}
 
 
 async def post_answer(asked: ClassRequest) -> Body:
-    """Record an answer."""
+    """Record a student's answer, and return the index of its choice."""
     return {"choice": await asked.rooms.writer.record_answer(read_answer(asked.body, asked.code))}
 
 
 async def post_snapshot(asked: ClassRequest) -> Body:
-    """Store the link of what a student found."""
+    """Store the link that a student sends, and return it in plain form."""
     device, link = read_snapshot(asked.body, asked.check_link)
     await asked.rooms.run(lambda store: store.add_snapshot(asked.code, device, link))
     return {"link": link}
 
 
 async def post_close(asked: ClassRequest) -> Body:
-    """Close the question."""
-    await asked.change(lambda store: store.close_question(asked.code, asked.secret))
+    """Close the current question to further answers, and return {"closed": True}."""
+    await asked.change_class(lambda store: store.close_question(asked.code, asked.secret))
     return {"closed": True}
 
 
 async def post_reveal(asked: ClassRequest) -> Body:
-    """Reveal the answer."""
-    await asked.change(lambda store: store.reveal_answer(asked.code, asked.secret))
+    """Close the current question and show the class the right answer and the counts; return both flags."""
+    await asked.change_class(lambda store: store.reveal_answer(asked.code, asked.secret))
     return {"closed": True, "revealed": True}
 
 
 async def post_pace(asked: ClassRequest) -> Body:
-    """Lead the class."""
+    """Lead the class to the step in the request's body, pause it or let it go, and return mode and link."""
     pace = read_pace(asked.body, asked.check_link)
-    await asked.change(lambda store: store.set_pace(asked.code, asked.secret, pace))
+    await asked.change_class(lambda store: store.set_pace(asked.code, asked.secret, pace))
     return {"mode": pace.mode, "link": pace.link}
 
 
 async def post_end(asked: ClassRequest) -> Body:
-    """End the class."""
-    await asked.change(lambda store: store.end_class(asked.code, asked.secret))
+    """End the class, which deletes everything in it, and return {"ended": True}."""
+    await asked.change_class(lambda store: store.end_class(asked.code, asked.secret))
     return {"ended": True}
 
 
@@ -148,7 +148,7 @@ ACTIONS: Mapping[str, Answering] = {
 
 @cache
 def get_rooms() -> Rooms:
-    """Return the classes in the database that the environment names; exit with a line on stderr if it names none."""
+    """Return the classes in the database that the environment names; exit with a line on stderr if it is invalid."""
     try:
         url = read_database_url(os.environ)
     except InvalidInput as error:
@@ -158,7 +158,7 @@ def get_rooms() -> Rooms:
 
 @asynccontextmanager
 async def delete_old_classes() -> AsyncIterator[None]:
-    """Delete old classes from time to time, as long as the block runs."""
+    """Delete old classes every hour, as long as the block runs."""
     task = asyncio.create_task(get_rooms().delete_old_classes())
     try:
         yield
@@ -167,7 +167,7 @@ async def delete_old_classes() -> AsyncIterator[None]:
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
-    """Create the routes of classes, below the base path of the app.
+    """Return the routes of classes and of the students' page, below the base path of the app.
 
     `rooms`: by default those in the database of the environment.
     """
@@ -188,7 +188,7 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
             async def answer() -> Body:
                 if SECRET_HEADER not in request.headers:
                     _refuse_other_sites(request)
-                code = served.admit(address, request.path_params["code"])
+                code = served.admit_code(address, request.path_params["code"])
                 body = parse_body(await _read_body(request)) if request.method == "POST" else {}
                 try:
                     result = await answering(ClassRequest(served, request, code, body))
@@ -219,7 +219,7 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
 
 
 async def _respond(request: Request, answer: Callable[[], Awaitable[Body]]) -> Response:
-    """Return the response to a request, also to a refused one."""
+    """Return the response with the JSON object that `answer` returns, or with the error that it raises."""
     try:
         return JSONResponse(await answer(), headers=NO_STORE_HEADERS)
     except RefusedRequest as refused:
@@ -233,7 +233,7 @@ async def _respond(request: Request, answer: Callable[[], Awaitable[Body]]) -> R
 
 
 async def _read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises RefusedRequest if it is too long."""
+    """Return the body of a request. Raises RefusedRequest if it is longer than `MAX_BODY_BYTES`."""
     content = b""
     async for chunk in request.stream():
         content += chunk
@@ -243,7 +243,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _get_language(request: Request) -> str:
-    """Return the language that a request asks for first; the default if its words are not there."""
+    """Return the language that a request asks for first, or the default if there are no words in it."""
     first = re.split(r"[-,;]", request.headers.get("accept-language", ""))[0].strip().lower()
     return first if first in LANGUAGES else DEFAULT_LANGUAGE
 
@@ -253,6 +253,6 @@ def _get_address(request: Request) -> str:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise RefusedRequest if a page of another site sent the request in a visitor's name; browsers say so."""
+    """Raise RefusedRequest if, as browsers say in a header, a page of another site sent the request."""
     if request.headers.get("sec-fetch-site") == "cross-site":
         raise RefusedRequest(403, "other-site")

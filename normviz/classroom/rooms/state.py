@@ -25,7 +25,7 @@ STEP_QUESTIONS = {step["key"]: step["question"] for lesson in list_lesson_steps(
 
 @dataclass(frozen=True)
 class Page:
-    """Values of the page's link."""
+    """Values of the link of the lecturer's page: a cell of Table 1, and a step of a lesson."""
 
     step: str = choice("", {"": "–", **STEP_QUESTIONS}, label="Step of a lesson")
     cell: str = choice(table1.Page().cell, CASE_TITLES, label="Case of Table 1")
@@ -35,5 +35,5 @@ PARAMS = create_params(Page, f"{PAGE} ")
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True: every value matters in every view."""
+    """Return True: every value of this page matters in every view."""
     return True

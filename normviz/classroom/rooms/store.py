@@ -34,7 +34,7 @@ NO_QUESTION = 409, "no-question"
 
 
 class ClassStore:
-    """Classes in a database, for any number of threads, processes and servers.
+    """Store of classes in a database, for any number of threads, processes and servers.
 
     Methods raise RefusedRequest for an unknown code and for a wrong secret, besides their own reasons.
 
@@ -47,7 +47,7 @@ class ClassStore:
         self._database, self._clock = database, clock
 
     def open_class(self) -> tuple[str, str]:
-        """Open a class, and return its code and its secret. Classes that are too old are deleted."""
+        """Open a class, and return its code and secret; delete classes that are too old."""
         code, secret = generate_code(), generate_secret()
         with self._database.begin_write() as db:
             self._delete_old(db)
@@ -67,26 +67,26 @@ class ClassStore:
             self._delete_old(db)
 
     def ask_question(self, code: str, secret: str, question: Question) -> int:
-        """Ask a question and return its number. The answers to the one before are deleted."""
+        """Ask a class a new question, and return the question's number; delete the answers to the previous one."""
         with self._database.begin_write() as db:
             number = self._lock_class(db, code, secret).number + 1
             db.execute(delete(ANSWERS).where(ANSWERS.c.code == code))
-            _change(db, code, question=question.to_json(), number=number, closed=False, revealed=False)
+            _update_class(db, code, question=question.to_json(), number=number, closed=False, revealed=False)
         return number
 
     def close_question(self, code: str, secret: str) -> None:
-        """Take no more answers to the question."""
+        """Close the current question to further answers."""
         self._change_question(code, secret, closed=True)
 
     def reveal_answer(self, code: str, secret: str) -> None:
-        """Close the question, and show the right answer and the counts."""
+        """Close the current question, and show the right answer and the counts."""
         self._change_question(code, secret, closed=True, revealed=True)
 
     def set_pace(self, code: str, secret: str, pace: Pace) -> None:
-        """Lead the class to a step, pause it, or let it go."""
+        """Lead the class to a step, pause it, or let it go, as `pace` says."""
         with self._database.begin_write() as db:
             self._lock_class(db, code, secret)
-            _change(db, code, pace=json.dumps(asdict(pace)))
+            _update_class(db, code, pace=json.dumps(asdict(pace)))
 
     def end_class(self, code: str, secret: str) -> None:
         """Delete the class with everything in it."""
@@ -95,7 +95,7 @@ class ClassStore:
             db.execute(delete(CLASSES).where(CLASSES.c.code == code))
 
     def read_state(self, code: str) -> ClassState:
-        """Return what the students of a class see."""
+        """Return the state of a class, as its students see it."""
         with self._database.begin_read() as db:
             row = self._find_class(db, code)
             question = Question.from_json(row.question) if row.question else None
@@ -105,7 +105,7 @@ class ClassStore:
         )
 
     def read_results(self, code: str, secret: str) -> Mapping[str, Any]:
-        """Return the counts by choice and what else the lecturer sees of the question."""
+        """Return the counts by choice, the question, the pace and the links of a class, as the lecturer sees them."""
         with self._database.begin_read() as db:
             row = self._find_class(db, code, secret)
             question = Question.from_json(row.question) if row.question else None
@@ -124,7 +124,7 @@ class ClassStore:
             }
 
     def read_versions(self, codes: Collection[str]) -> dict[str, int]:
-        """Return the version of each of these classes that is still open."""
+        """Return the version of each of these classes that is still open, by code."""
         with self._database.begin_read() as db:
             rows = db.execute(
                 select(CLASSES.c.code, CLASSES.c.version, CLASSES.c.opened).where(CLASSES.c.code.in_(codes))
@@ -132,7 +132,7 @@ class ClassStore:
             return {row.code: row.version for row in rows if not self._is_over(row)}
 
     def record_answers(self, answers: Sequence[Answer]) -> list[int | RefusedRequest]:
-        """Record answers in one transaction. Return for each the index of its choice, or why it is refused.
+        """Record answers in one transaction; return for each the index of its choice, or the error that refuses it.
 
         A later answer of a device replaces an earlier one.
         """
@@ -170,7 +170,7 @@ class ClassStore:
         return outcomes
 
     def add_snapshot(self, code: str, device: str, link: str) -> None:
-        """Store the link of what a student found."""
+        """Store a link that a student sends, once. Raises RefusedRequest if the class or the device sent too many."""
         name = hash_device(code, device)
         with self._database.begin_write() as db:
             self._lock_class(db, code)
@@ -185,14 +185,14 @@ class ClassStore:
         with self._database.begin_write() as db:
             if not self._lock_class(db, code, secret).question:
                 raise RefusedRequest(*NO_QUESTION)
-            _change(db, code, **values)
+            _update_class(db, code, **values)
 
     def _lock_class(self, db: Connection, code: str, secret: str | None = None) -> Row:
-        """Return a class whose row no other transaction changes until this one ends."""
+        """Return the row of a class, which no other transaction can change until this one ends."""
         return self._find_class(db, code, secret, locks=True)
 
     def _find_class(self, db: Connection, code: str, secret: str | None = None, locks: bool = False) -> Row:
-        """Return the row of a class; with a secret, only if the secret is right."""
+        """Return the row of a class; check the secret unless it is None. Raises RefusedRequest."""
         query = select(CLASSES).where(CLASSES.c.code == code)
         row = db.execute(query.with_for_update() if locks else query).one_or_none()
         if row is None or self._is_over(row):
@@ -215,8 +215,8 @@ class ClassStore:
         )
 
 
-def _change(db: Connection, code: str, **values: Any) -> None:
-    """Change values of a class, and raise its version."""
+def _update_class(db: Connection, code: str, **values: Any) -> None:
+    """Set values of a class's row, and raise its version."""
     db.execute(update(CLASSES).where(CLASSES.c.code == code).values(version=CLASSES.c.version + 1, **values))
 
 
@@ -227,7 +227,7 @@ def _count_answers(db: Connection, code: str, question: Question) -> list[int]:
 
 
 def _check_answer(answer: Answer, row: Row | None, question: Question | None) -> int:
-    """Return the index of an answer's choice. Raises RefusedRequest."""
+    """Return the index of an answer's choice, given its class's row and question. Raises RefusedRequest."""
     if row is None:
         raise RefusedRequest(*UNKNOWN_CODE)
     if question is None:

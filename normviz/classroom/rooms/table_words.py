@@ -6,7 +6,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
 
 
 def translate_table_text(text: str, language: str) -> str | None:
-    """Translate a text of Table 1, made of sentences or of two parts with a comma; None if a part has no translation.
+    """Translate a text of Table 1 sentence by sentence, or its parts between commas; None if a part has no translation.
 
     >>> translate_table_text("Batch norm, one image", "de")
     'Batch-Norm, ein Bild'

@@ -17,7 +17,7 @@ from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, format_number
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import SchemeOnShape, format_scheme_name
-from normviz.topics.compare.panels import compute_copy_levels
+from normviz.topics.compare.panels import compute_cube_levels
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube
 from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
 from normviz.topics.same.detection.detector import detect_normalization
@@ -53,7 +53,7 @@ def draw_compare_parts(view: View) -> list[StepPart]:
     schemes = build_schemes(view)
     x = _make_checked_tensor(view, len(schemes))
     results = [normalize(x, scheme, get_effective_eps(view, scheme)) for scheme in schemes]
-    colouring = compute_copy_levels(view["colour"], schemes, x, results)
+    colouring = compute_cube_levels(view["colour"], schemes, x, results)
     return [_make_cubes_part(schemes, x, [result.xhat for result in results], view, colouring)]
 
 

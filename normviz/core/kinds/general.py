@@ -79,7 +79,7 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
     inverse = broadcast_statistic(largest, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
-    total = reduce_boxes(along, field.without_windows, xp.mean)
+    total = reduce_boxes(along, field.with_own_windows, xp.mean)
     for axis, rule in field.windowed_axes:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
         sizes = reshape_along_axis(np.diff(rule.compute_bounds(g.shape[axis]))[:, 0], axis, g)
         near = gather_windows(largest, rule, axis)

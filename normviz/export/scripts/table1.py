@@ -73,7 +73,7 @@ SWEEPS = {
 """Panels with a sweep: its variable as symbol and as name, what is measured, and the schemes."""
 
 MEASUREMENTS = {
-    "forward": "for job in results.plan_measurements(swept, each):\n"
+    "forward": "for job in results.list_missing_measurements(swept, each):\n"
     "        results.store_forward(job, run_to_end(job))",
     "training": "results.compute_missing(swept, each)",
 }

@@ -15,13 +15,13 @@ from normviz.describe.wording import (
 
 
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
-    """Return True if several indices along an axis share a statistic."""
+    """Return True if elements at different indices of this axis share a statistic."""
     position = scheme.axes.index(axis)
     return any(field.rules[position].simplify(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
-    """Describe the averaged axes of a scheme: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    """Return the averaged axes of a scheme in words: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
     long = tuple(max(n, 2) for n in shape)  # an axis of length 1 shows nothing of its rule
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
@@ -34,7 +34,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
-    """Describe the number of statistics, the number of elements of each, and their shapes."""
+    """Return words on the number of statistics, the number of elements of each, and the shapes of the statistics."""
     bound = SchemeOnShape(scheme, shape)
     shapes: list[tuple[int, ...]] = [part.field.compute_statistics_shape(shape) for part in bound.statistics]
     if len(shapes) == 2:
@@ -43,24 +43,24 @@ def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     return "; ".join([bound.describe_statistic_counts(), *([f"shape {words}"] if shapes else [])])
 
 
-def describe_learned(scheme: Scheme, shape: Shape) -> str:
-    """Describe the learned parameters with their shapes."""
+def describe_learned_parameters(scheme: Scheme, shape: Shape) -> str:
+    """Return the names and shapes of a scheme's learned parameters, or "nothing"."""
     rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def describe_inference_state(scheme: Scheme) -> str:
-    """Describe the state that a layer updates in training and uses in inference."""
+    """Return the names of what a layer updates in training and uses in inference, or "nothing"."""
     return ", ".join(list_states(scheme)) or "nothing"
 
 
 def describe_batch_dependence(scheme: Scheme, shape: Shape) -> str:
-    """Describe whether the output of one example depends on the others in the batch."""
+    """Return "yes: …" if the output of one example depends on other examples of the batch, else "no"."""
     return "yes: statistics span the examples" if is_shared_along(scheme, "N", shape) else "no"
 
 
-def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Explain why a scheme fails on a single example; empty if it works."""
+def explain_single_example_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """Return why a scheme fails for a single example (N = 1), beginning with "no" or "hardly"; "" if it works."""
     one = (1, *shape[1:])
     try:
         scheme.check(one)
@@ -74,15 +74,15 @@ def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EP
 
 
 def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Describe whether a scheme works on a single example."""
-    if wrong := explain_single_failure(scheme, shape, eps):
+    """Return whether a scheme works for a single example (N = 1): "yes", "only as …", or why it fails."""
+    if wrong := explain_single_example_failure(scheme, shape, eps):
         return wrong
     twins = find_equal_schemes(scheme, (1, *shape[1:]))
     return f"only as {format_scheme_label(twins[0])}" if twins and is_shared_along(scheme, "N", shape) else "yes"
 
 
 def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Summarize whether a scheme mixes examples and works with N = 1, in two lines of Markdown.
+    """Return two lines of Markdown: whether a scheme mixes examples, and whether it works with N = 1.
 
     Example:
         >>> from normviz.core.registry import SCHEMES
@@ -98,7 +98,7 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
-    """Describe whether a step's result depends on the lengths of the sequences, with time along H."""
+    """Return "yes", or "no: …" if a step's result depends on the lengths of the sequences, with time along H."""
     if is_shared_along(scheme, "H", shape):
         return "no: it averages time, where padding would count"
     return "no: a late step has fewer examples" if is_shared_along(scheme, "N", shape) else "yes"
@@ -108,7 +108,7 @@ PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
     "A statistic runs over": lambda scheme, shape, eps: describe_reduced_axes(scheme, shape),
     "Shared": lambda scheme, shape, eps: SchemeOnShape(scheme, shape).describe_sharing(),
     "Statistics": lambda scheme, shape, eps: describe_statistics(scheme, shape),
-    "Learned": lambda scheme, shape, eps: describe_learned(scheme, shape),
+    "Learned": lambda scheme, shape, eps: describe_learned_parameters(scheme, shape),
     "State for inference": lambda scheme, shape, eps: describe_inference_state(scheme),
     "Depends on the batch": lambda scheme, shape, eps: describe_batch_dependence(scheme, shape),
     "Works with N = 1": describe_single_example,
@@ -118,7 +118,7 @@ PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
 
 
 def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
-    """Return a table of the properties of all schemes: {property: [words for each scheme]}."""
+    """Return the properties of all schemes in words, {property: [words for each scheme]}."""
     return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 

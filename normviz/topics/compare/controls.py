@@ -24,7 +24,7 @@ from normviz.web.components.picked import show_choice_bar
 
 
 def draw_controls(view: View) -> None:
-    """Draw the controls of schemes, their parameters, shape and data in the sidebar."""
+    """Draw the controls of schemes, parameters, shape and data in the sidebar, and a summary of the choice."""
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
         custom.draw_custom_controls(view["schemes"], view, get_view_lengths)
@@ -39,5 +39,5 @@ def draw_controls(view: View) -> None:
 
 
 def _has_control(keys: Sequence[str], name: str) -> bool:
-    """Return True if a parameter of these schemes has a control here; α has its default."""
+    """Return True if this page has a control for the parameter `name` of these schemes; α has its default."""
     return name != "alpha" and is_relevant_to_any(keys, name)

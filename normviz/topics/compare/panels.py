@@ -19,8 +19,8 @@ from normviz.ui.saving import draw_download_button
 def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
-    """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
-    colouring = compute_copy_levels(view["colour"], schemes, x, results)
+    """Show the cubes of all schemes in a row, with the field of the chosen element in each."""
+    colouring = compute_cube_levels(view["colour"], schemes, x, results)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
     st.markdown(f"**N**: examples. **H**, **W**: height and width. **C**: channels. **x̂**: the normalized x.{lines}")
@@ -31,10 +31,10 @@ def show_compared_cubes(
         column.markdown(f"**{scheme.label}**  \n{field}  \n{use}")
 
 
-def compute_copy_levels(
+def compute_cube_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
-    """Return the colour levels of all cubes, (schemes, N, H, W, C), in one scale, and their legend."""
+    """Return the colour levels of all cubes, (schemes, N, H, W, C), on one scale, and the data of their legend."""
     if colour == "field":
         return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
@@ -46,7 +46,7 @@ def compute_copy_levels(
 
 
 def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
-    """Show a table of the schemes' properties, with the chosen element's result."""
+    """Show a table of the schemes' properties and of x̂ of the chosen element, with notes on equal schemes."""
     focus = view["focus"]
     here = {f"x̂ at x = {format_number(x[focus])}": [format_number(result.xhat[focus]) for result in results]}
     rows = here | comparison.tabulate_properties(schemes, x.shape, view["eps"])
@@ -67,7 +67,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 
 def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
-    """Describe which elements share statistics with the one at `focus`."""
+    """Return words on which elements share statistics with the element at `focus`."""
     boxes = wording.SchemeOnShape(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where

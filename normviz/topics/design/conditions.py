@@ -7,7 +7,7 @@ from normviz.core.fields import AXES, AXIS_NAMES, Shape
 from normviz.core.registry import Scheme
 from normviz.core.rows import index_by_key
 from normviz.core.text import join_words
-from normviz.topics.compare.comparison import explain_single_failure, is_shared_along
+from normviz.topics.compare.comparison import explain_single_example_failure, is_shared_along
 
 CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
 """Pre-activations (N, H, W, C) by layer: long enough that each of two groups along an axis holds more than a pair."""
@@ -77,7 +77,7 @@ _PLACES = ("N", "H", "W")
 CONDITIONS = index_by_key(
     SchemeCondition(
         "single", "work for a batch of one", _require_reach_in_example,
-        lambda scheme, shape: scheme.activation_part is None or not explain_single_failure(scheme, shape),
+        lambda scheme, shape: scheme.activation_part is None or not explain_single_example_failure(scheme, shape),
     ),
     SchemeCondition(
         "nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES,

@@ -6,7 +6,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.questions import QUESTIONS, ReadyQuestion, find_question
 from normviz.topics.design.state import DEMAND_LABELS, PREFIX, Page, read_demands
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.settings import Controls
 
 QUESTION_KEY = PREFIX + "question"
@@ -32,7 +32,8 @@ def draw_controls(view: View) -> None:
         with st.expander("Advanced: your own question", st.session_state[QUESTION_KEY] is None):
             for key, name in CHANGE_LABELS.items():
                 st.selectbox(
-                    name, list(DEMAND_LABELS), **bind_widget(PREFIX + key), format_func=DEMAND_LABELS.__getitem__,
+                    name, list(DEMAND_LABELS), **make_widget_arguments(PREFIX + key),
+                    format_func=DEMAND_LABELS.__getitem__,
                     help=f"{TRANSFORMATIONS[key].name}: {TRANSFORMATIONS[key].plain}",
                 )  # fmt: skip
             page.draw("conditions", "layer", "weights")

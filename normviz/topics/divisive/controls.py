@@ -13,7 +13,7 @@ from normviz.topics.divisive.state import (
     list_wide_axes,
 )
 from normviz.ui.link import View, draw_value_slider
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.tensor import OWN_DATA
 from normviz.ui.tensor_controls import draw_file_upload, draw_mean_window_controls, draw_radius_control
 from normviz.web.components.drag import show_drag_slider
@@ -23,7 +23,9 @@ def draw_controls(view: View) -> None:
     """Draw the controls in the sidebar: all except those of the formula, which stand beside the picture."""
     with st.sidebar:
         draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
-        st.selectbox("Data", list(PICTURE_NAMES), **bind_widget(PREFIX + "data"), format_func=PICTURE_NAMES.__getitem__)
+        st.selectbox(
+            "Data", list(PICTURE_NAMES), **make_widget_arguments(PREFIX + "data"), format_func=PICTURE_NAMES.__getitem__
+        )
         if view["data"] == OWN_DATA:
             draw_file_upload("A photograph is")
         axes = list_wide_axes(view)
@@ -33,9 +35,9 @@ def draw_controls(view: View) -> None:
             if is_relevant(view, "channel"):
                 last = get_picture_shape(view)[3] - 1
                 st.number_input(
-                    "Channel", 0, last, None, **bind_widget(PREFIX + "channel"), placeholder="the largest v"
+                    "Channel", 0, last, None, **make_widget_arguments(PREFIX + "channel"), placeholder="the largest v"
                 )
-            st.number_input("Seed", 0, 9999, **bind_widget(PREFIX + "seed"))
+            st.number_input("Seed", 0, 9999, **make_widget_arguments(PREFIX + "seed"))
 
 
 def draw_neighbourhood_slider(view: View) -> None:

@@ -50,11 +50,11 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         from normviz.train import learning
-        from normviz.train.conv import Conv, split_pictures
+        from normviz.train.conv import Conv, load_digit_pictures
         from normviz.train.dense import trim_to_batches
 
         device = learning.open_float32_device(self.device)
-        digits = split_pictures(device)
+        digits = load_digit_pictures(device)
         x, labels = digits.train
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)

@@ -174,7 +174,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
-    """Return the verdict on one scheme: is dropout superfluous with it?
+    """Return the verdict on the claim that dropout is superfluous with a scheme.
 
     Args:
         regularizes: True if the scheme alone clearly lowers the test error.

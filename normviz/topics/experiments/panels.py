@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from normviz.describe.wording import format_duration
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.results import Results, is_complete
 from normviz.topics.experiments import experiment_runs, state
 from normviz.topics.experiments.controls import colour_schemes
@@ -160,7 +160,7 @@ def show_run_status(
         else:
             if on_again is not None:
                 st.button("Run with other seeds", on_click=on_again, key="run again")
-            devices = join_devices(str(arrays["device"]) for arrays in results.values())
+            devices = format_device_list(str(arrays["device"]) for arrays in results.values())
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_describe_storage()}")
     if run.error:
         show_error(run.error)

@@ -79,15 +79,15 @@ def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
     )
 
 
-def _choose_headline_scheme(setting: ComparisonSetting) -> int | None:
-    """Return the position of layer norm, or of the first scheme that normalizes; None without any."""
+def _find_headline_position(setting: ComparisonSetting) -> int | None:
+    """Return the position of layer norm in the setting's schemes, else of the first that normalizes, else None."""
     acting = [k for k, row in enumerate(setting.rows) if row.key != "none"]
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
 def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range of the factor over γ; empty without a scheme that normalizes."""
-    main = _choose_headline_scheme(setting)
+    main = _find_headline_position(setting)
     if main is None:
         return ""
     means = estimate_mean(_compute_step_factors(together)[:, main])[0]
@@ -127,7 +127,7 @@ def judge_gradients(
         f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_classes(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
-    main = _choose_headline_scheme(setting)
+    main = _find_headline_position(setting)
     k = main if main in same else same[0]
     ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_compute_step_factors(apart["norms"])[[0, -1], k])[0])
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")

@@ -69,7 +69,7 @@ class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
         for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH_SIZE).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.compute_logits(x[same]), labels[same])
-            learner.step(loss + penalty * network.measure_mean_magnitudes())
+            learner.step(loss + penalty * network.measure_centred_magnitudes())
             course.add_losses(loss)
             if course.is_measured:
                 seen = x[few].repeat(copies, 1, 1)

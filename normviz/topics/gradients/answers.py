@@ -202,7 +202,7 @@ class AnswerJudge:
 
 
 def _find_nearest_mistakes(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> MistakeKeys:
-    """Return the fewest mistakes that explain an array within the tightest possible limit; () if none do."""
+    """Return the mistakes that explain an array: the fewest at the first limit that any of them meet, else ()."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
     ]

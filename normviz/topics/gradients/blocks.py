@@ -29,7 +29,7 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     count = int(np.prod(shape))
     if not fields:
         return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
-    field = fields[-1].coarse_field
+    field = fields[-1].with_full_windows
     keys = _index_statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))

@@ -11,7 +11,7 @@ from normviz.core.layouts import parse_layout
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import (
     ForwardSteps,
-    HomeworkTask,
+    HomeworkInputs,
     MistakeKeys,
     NormalizationRecipe,
     broadcast_mean,
@@ -105,7 +105,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
             yield from _generate_min_max_mistakes(task, name, variant)
 
 
-def _generate_min_max_mistakes(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
+def _generate_min_max_mistakes(task: HomeworkInputs, name: str, variant: MinMaxScaling) -> MistakeCandidates:
     """Yield the results of min–max scaling in place of the scheme, also without γ and β."""
     if name == "out":
         found = _generate_affine_mistakes(task, variant.xhat)
@@ -183,12 +183,12 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("mean-instead-of-sum",), total / m
 
 
-def _compute_array(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> np.ndarray:
+def _compute_array(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> np.ndarray:
     """Compute one array of the answer with a right or wrong way to normalize."""
     return next(_generate_array_variants(name, task, recipe, run_recipe(task.x, recipe)))[1]
 
 
-def _generate_arrays(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> MistakeCandidates:
+def _generate_arrays(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> MistakeCandidates:
     """Yield one array of the answer by a recipe, without and with each mistake of the array's own formula."""
     steps = run_recipe(task.x, recipe)
     yield from _generate_array_variants(name, task, recipe, steps)
@@ -198,7 +198,7 @@ def _generate_arrays(name: str, task: HomeworkTask, recipe: NormalizationRecipe)
 
 
 def _generate_array_variants(
-    name: str, task: HomeworkTask, recipe: NormalizationRecipe, steps: ForwardSteps
+    name: str, task: HomeworkInputs, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> MistakeCandidates:
     if name == "out":
         return _generate_affine_mistakes(task, steps.xhat)
@@ -208,7 +208,7 @@ def _generate_array_variants(
     return generate_input_gradients(task.x, task.dout * task.gamma, recipe, steps)
 
 
-def _generate_affine_mistakes(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:
+def _generate_affine_mistakes(task: HomeworkInputs, xhat: np.ndarray) -> MistakeCandidates:
     yield (), xhat * task.gamma + task.beta
     yield ("forgot-gamma",), xhat + task.beta
     yield ("forgot-beta",), xhat * task.gamma
@@ -216,7 +216,7 @@ def _generate_affine_mistakes(task: HomeworkTask, xhat: np.ndarray) -> MistakeCa
     yield ("forgot-gamma", "forgot-beta"), xhat
 
 
-def _generate_gain_mistakes(task: HomeworkTask, steps: ForwardSteps) -> MistakeCandidates:
+def _generate_gain_mistakes(task: HomeworkInputs, steps: ForwardSteps) -> MistakeCandidates:
     assert task.dout is not None
     yield (), _sum_to_parameter(task.dout * steps.xhat, task.gamma)
     for other in (task.x, steps.v, steps.xhat * task.gamma + task.beta):

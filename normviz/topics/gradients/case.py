@@ -13,7 +13,7 @@ from normviz.core.normalize import normalize
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.topics.gradients.homework import HomeworkTask
+from normviz.topics.gradients.homework import HomeworkInputs
 from normviz.topics.gradients.layouts import check_size, get_parameter_shape, parameter_to_tensor
 
 MAX_ELEMENTS = 2**14
@@ -108,7 +108,7 @@ class HomeworkCase:
         if dout is not None and dout.shape != x.shape:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
         above = None if dout is None else parse_layout(layout).to_tensor(dout.astype(float))
-        self.task = HomeworkTask(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
+        self.task = HomeworkInputs(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
         self.right = self._compute_correct_results()
         self.allowed, self.condition = self._compute_tolerances()
@@ -144,7 +144,7 @@ class HomeworkCase:
             terms = scheme.kind.count_terms(scheme, xhat.shape)
             r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
-            most = broadcast_statistic(reduce_boxes(np.abs(task.x), field.coarse_field, np.max), xhat.shape) * r
+            most = broadcast_statistic(reduce_boxes(np.abs(task.x), field.with_full_windows, np.max), xhat.shape) * r
             beside = np.maximum(beside, most / scheme.compute_scale(xhat.shape))
             longest = max(longest, int(field.compute_sizes(xhat.shape).max()))
         summing = ANSWER_ROUNDINGS * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)

@@ -17,7 +17,7 @@ from normviz.topics.gradients.state import (
 )
 from normviz.ui import custom
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
@@ -33,13 +33,17 @@ def draw_controls(view: View) -> None:
             choose_scheme(PREFIX + "scheme")
             _draw_parameters(view, scheme)
         if is_relevant(view, "x"):
-            st.text_input(f"x: 2 to {MAX_NUMBERS} numbers", **bind_widget(PREFIX + "x"), help="Separated by commas.")
+            st.text_input(
+                f"x: 2 to {MAX_NUMBERS} numbers", **make_widget_arguments(PREFIX + "x"), help="Separated by commas."
+            )
         page.draw("norm", "layout", "parts")
         with st.expander("Advanced"):
             if is_relevant(view, "eps"):
                 draw_eps_control(view, PREFIX)
             if is_relevant(view, "x"):
-                st.text_input("∂L/∂x̂: a number for each x", **bind_widget(PREFIX + "dy"), help="From the network.")
+                st.text_input(
+                    "∂L/∂x̂: a number for each x", **make_widget_arguments(PREFIX + "dy"), help="From the network."
+                )
             if is_relevant(view, "n"):
                 _draw_shape(view, get_page_scheme(view))
             page.draw_rest()
@@ -59,4 +63,4 @@ def _draw_shape(view: View, scheme: Scheme) -> None:
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
-        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], **bind_widget(PREFIX + size))
+        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], **make_widget_arguments(PREFIX + size))

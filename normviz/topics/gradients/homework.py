@@ -25,8 +25,8 @@ COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
 """Defaults of ε in frameworks and in homework."""
 
 
-class HomeworkTask(NamedTuple):
-    """Inputs of a homework task as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
+class HomeworkInputs(NamedTuple):
+    """Inputs of a homework exercise as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
 
     x: np.ndarray
     gamma: np.ndarray

@@ -10,7 +10,7 @@ import numpy as np
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
-from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, NormalizationRecipe
+from normviz.topics.gradients.homework import HomeworkInputs, MistakeKeys, NormalizationRecipe
 
 
 def generate_wrong_fields(
@@ -104,7 +104,7 @@ class MisreadView(NamedTuple):
     """
 
     key: str
-    task: HomeworkTask
+    task: HomeworkInputs
     order: np.ndarray
     task_shape: Shape
     channels: np.ndarray | None = None
@@ -118,7 +118,7 @@ class MisreadView(NamedTuple):
         return flat.reshape(self.task_shape)
 
 
-def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> Iterator[MisreadView]:
+def generate_misread_views(task: HomeworkInputs, scheme: Scheme, layout: str) -> Iterator[MisreadView]:
     """Yield the task reshaped to channels last, in a misread layout, and with interleaved groups."""
     index = np.arange(task.x.size).reshape(task.x.shape)
 
@@ -126,7 +126,7 @@ def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> I
         key: str, order: np.ndarray, gamma: np.ndarray, beta: np.ndarray, channels: np.ndarray | None = None
     ) -> MisreadView:
         dout = None if task.dout is None else task.dout.ravel()[order]
-        return MisreadView(key, HomeworkTask(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
+        return MisreadView(key, HomeworkInputs(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
 
     per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
     n, h, w, c = task.x.shape

@@ -22,7 +22,7 @@ from normviz.core.statistics import (
 from normviz.core.text import format_number
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
-from normviz.describe.aims import describe_aim
+from normviz.describe.aims import describe_guarantee
 from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
@@ -30,7 +30,7 @@ from normviz.topics.lab.figures import draw_histograms
 from normviz.topics.lab.lab_cube import AXIS_ROLES, has_pictures
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import View, draw_segments
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import store_sent_focus
@@ -41,7 +41,7 @@ from normviz.web.components.plot import show_figure
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
     """Show the scheme's name and the property of x̂ that it attains, or else what it does."""
-    aim, front = describe_aim(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
+    aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
@@ -104,7 +104,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     with right:
         kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
         if len(kinds) > 1:
-            st.segmented_control("Statistic", STATISTIC_NAMES, **bind_widget("statistic"), required=True)
+            st.segmented_control("Statistic", STATISTIC_NAMES, **make_widget_arguments("statistic"), required=True)
         shown = kinds[kind]
         figure = draw_statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
         if shown.moves:  # with the element under the pointer

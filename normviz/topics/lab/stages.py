@@ -110,7 +110,7 @@ def _yield_statistic_stages(
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
-    if field.windowed_axes and field.without_windows.find_smallest_size(shape) == 1:
+    if field.windowed_axes and field.with_own_windows.find_smallest_size(shape) == 1:
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return

@@ -9,7 +9,7 @@ from normviz.core.layouts import merge_rules
 from normviz.core.registry import SCHEMES, Scheme, make_custom_scheme
 from normviz.core.text import format_exact
 from normviz.topics.model.reported import ReportedLayer
-from normviz.ui.custom import make_custom_link
+from normviz.ui.custom import make_custom_parameters
 from normviz.ui.scheme import make_scheme_link
 from normviz.ui.tensor import OWN_DATA
 
@@ -94,7 +94,7 @@ def make_table_link(layer: ReportedLayer) -> str | None:
     if scheme is None:
         return None
     link = {"schemes": f"none,{scheme.key}", "cell": f"{scheme.key}.dataset-rescaling"}
-    return format_address("invariance", link | make_custom_link(scheme))
+    return format_address("invariance", link | make_custom_parameters(scheme))
 
 
 def make_running_link(layer: ReportedLayer) -> str | None:

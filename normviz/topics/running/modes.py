@@ -52,8 +52,8 @@ def compute_batch_at(
     return StreamBatch(step, pictures, classes, stream_trace.x[step], {"training": own, "inference": running}, output)
 
 
-def compute_output_span(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
-    """Compute the largest |x̂| of the shown digits, over the whole stream and both modes, (C,)."""
+def compute_max_output(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
+    """Compute the largest |x̂| of every channel, shape (C,), over all steps and both modes, to scale an axis."""
     deviation = np.sqrt(averages.variance[1:] + eps)[:, None]
     centred = np.abs(stream_trace.x - averages.mean[1:, None])
     inferred = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)

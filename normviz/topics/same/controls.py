@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.describe.wording import format_shape
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZE_NAMES, format_length_label, get_view_shape
 from normviz.ui.tensor_controls import draw_data_controls, draw_eps_control
 from normviz.web.components.picked import show_choice_bar
@@ -20,7 +20,7 @@ def draw_controls(view: View) -> None:
         columns = st.columns(2)
         for number, size in enumerate(SIZE_NAMES):
             label = format_length_label(size, view)
-            columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, **bind_widget(size, own))
+            columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, **make_widget_arguments(size, own))
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_data_controls(view)
             draw_eps_control(view)

@@ -15,13 +15,13 @@ from normviz.train.setting import Setting
 
 
 class ChangeWords(NamedTuple):
-    """Texts about one transformation of Table 1.
+    """Texts about one transformation of Table 1, with names in braces that `fill_change_words` replaces.
 
     In braces: sign, "× 5" or "+ pattern"; delta, δ; batch, size of a batch; unit, of `UNIT_WORDS`; added, "pattern".
 
     Attributes:
-        title: the change, for the title of a case.
-        short: the change in two or three words, for the head of a column below its sign.
+        title: the transformation, for the title of a cell.
+        short: the transformation in two or three words, for the head of a column below its sign.
         twin: a sentence on the twin.
     """
 
@@ -61,19 +61,19 @@ UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
 
 
 def shorten_scheme_name(scheme: Scheme) -> str:
-    """Return the usual short name of a scheme: "batch norm"."""
+    """Return a scheme's name with "norm" for "normalization", such as "batch norm"."""
     return scheme.name.replace("no normalization", "no norm").replace("normalization", "norm")
 
 
 def format_change_sign(change: Transformation, setting: Setting) -> str:
-    """Format a transformation as a sign: "× 5", "+ pattern"."""
+    """Return a transformation as a sign: "× 5" for a factor, "+ pattern" or "+ constant" for a shift."""
     return (
         f"+\u00a0{_name_added_shift(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
     )
 
 
 def fill_change_words(text: str, change: Transformation, setting: Setting) -> str:
-    """Fill the words and numbers of a setting into a text of `CHANGE_WORDS`."""
+    """Return a text of `CHANGE_WORDS` with the transformation's and setting's values for its names in braces."""
     return text.format(
         sign=format_change_sign(change, setting), delta=typeset(setting.delta), batch=setting.batch,
         unit=UNIT_WORDS[setting.layer], added=_name_added_shift(change, setting),
@@ -86,7 +86,7 @@ def _name_added_shift(change: Transformation, setting: Setting) -> str:
 
 
 def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Format the title of a case, a scheme and a transformation: "Batch norm, every image × 5"."""
+    """Return the title of a cell from its scheme and transformation, such as "Batch norm, every image × 5"."""
     return (
         f"{capitalize_first(shorten_scheme_name(scheme))}, "
         f"{fill_change_words(CHANGE_WORDS[change.key].title, change, setting)}"
@@ -94,7 +94,7 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
-    """Describe a scheme in a few words, below its name: "normalizes each image"."""
+    """Return a few words on what a scheme does, such as "normalizes each image", for the line below its name."""
     if scheme.is_baseline:
         return "to compare with"
     if scheme.key == "weight":
@@ -110,7 +110,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
 
 
 def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
-    """Return sentences on how the twin differs from the network."""
+    """Return sentences on how the twin differs from the network; `follow` if its learning rate is scaled, too."""
     said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
@@ -121,7 +121,7 @@ def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -
 
 
 def describe_squares(change: Transformation, setting: Setting) -> str:
-    """Describe in a sentence what a square means in the picture of a transformation."""
+    """Return a sentence that says what a square means in the picture of a transformation."""
     if change.on == "data":
         return f"Shown: {min(MAX_PICTURED, setting.batch)} of the {setting.batch} images in a batch."
     if setting.layer == "conv":
@@ -130,7 +130,7 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
 
 
 def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Write a hint for a case: how the scheme normalizes, and a question about the transformation."""
+    """Return a hint for a cell: how the scheme normalizes, and a question about the transformation."""
     if scheme.is_baseline:
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
     about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
@@ -144,7 +144,7 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
 
 
 def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> str:
-    """Describe the answer of a case in a sentence that introduces "invariant"."""
+    """Return a sentence that says whether the scheme is invariant to the transformation, in Markdown."""
     name = "A network without normalization" if scheme.is_baseline else capitalize_first(shorten_scheme_name(scheme))
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
@@ -159,7 +159,7 @@ def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> 
 
 
 def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Explain the answer of a case in a sentence or two; for uncommon kinds of schemes by the theory's reason."""
+    """Return a sentence or two on why the scheme is invariant to the transformation, or why it is not."""
     if cell.degenerate or cell.unchanged:
         return cell.degenerate or "So nothing can be told."
     if cell.fades:
@@ -216,7 +216,7 @@ def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformatio
 
 
 def _describe_added_number(change: Transformation, setting: Setting) -> str:
-    """Describe what a shift τ adds to the pre-activations, and along which axes it is the same."""
+    """Return a sentence on what a shift τ adds to the pre-activations, and along which axes it is the same."""
     unit, image = UNIT_WORDS[setting.layer], "image" if setting.layer == "dense" else "image and position"
     if change.on == "weights":
         return f"The sum of every {unit} grows by τ·x: the same number for all {unit}s, another one for each {image}."
@@ -224,5 +224,5 @@ def _describe_added_number(change: Transformation, setting: Setting) -> str:
 
 
 def _name_tensor_axes(words: str, setting: Setting) -> str:
-    """Return the page's words for the axes of a tensor."""
+    """Replace "channels" and "examples" in words about axes by the page's words, such as "neurons"."""
     return words.replace("channels", f"{UNIT_WORDS[setting.layer]}s").replace("examples", "images of a batch")

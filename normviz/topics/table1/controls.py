@@ -23,7 +23,7 @@ ROWS, SETTINGS = "rows", "settings"
 
 
 def choose_rows(view: View) -> None:
-    """Draw the choice of the schemes that have a row in the table."""
+    """Draw the menu of schemes that have a row in the table, with the parameters of the chosen schemes."""
     place = draw_expandable(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
@@ -34,7 +34,7 @@ def choose_rows(view: View) -> None:
 
 
 def draw_class_button(view: View) -> None:
-    """Draw the button that leads to the page of a lecturer, to ask a class about the open case of the first rows."""
+    """Draw a button to the lecturer's page, which asks a class about the open cell of one of the first rows."""
     is_first = view["cell"].partition(".")[0] in FIRST_ROWS
     if is_first and st.button("Ask your class", icon=":material/groups:", type="tertiary"):
         switch_to_page("class", {"cell": view["cell"]})
@@ -64,7 +64,7 @@ def show_table_settings(view: View) -> None:
 
 
 def _draw_delta_input(view: View) -> None:
-    """Draw the input of δ as a number, with the reason if the page refuses it.
+    """Draw an input of δ as a number, besides its slider.
 
     The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has
     drawn the new δ would send the old number, which would count as typed.

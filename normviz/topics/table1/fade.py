@@ -22,9 +22,11 @@ from normviz.train.setting import Setting
 
 
 class Fade(NamedTuple):
-    """Relative change of the outputs at ε > 0: max|x̂' - x̂| / max|x̂| for forward gaps, ‖x̂' - x̂‖ / ‖x̂‖ for losses.
+    """Relative change of the outputs that ε > 0 causes: the largest of one output, and the typical one.
 
-    If only few fields have a tiny spread, ε affects few elements, and `typical` is far smaller.
+    Attributes:
+        largest: max|x̂' - x̂| / max|x̂|, for gaps of a forward pass.
+        typical: ‖x̂' - x̂‖ / ‖x̂‖, for gaps of losses; far smaller than `largest` if ε affects few elements.
     """
 
     largest: float
@@ -32,7 +34,7 @@ class Fade(NamedTuple):
 
 
 def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
-    """Compute by how much every re-scaling changes the first layer's outputs at ε > 0, in float64.
+    """Return by transformation the `Fade` of the first layer's outputs for every re-scaling at ε > 0, in float64.
 
     Valid if s is constant inside every field and a shift cancels, for a scheme that divides activations. Raises
     InvalidInput if the scheme does not fit the setting.
@@ -61,10 +63,10 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Compute v and E_B[v²] of the first layer's pre-activations, and the firing unit, in float64.
+    """Return the first layer's centred pre-activations v, their mean squares E_B[v²], and the unit re-scaled alone.
 
-    They are those of the original network, or of the network with `change`. The scheme acts on activations. Raises
-    InvalidInput if it does not fit the setting.
+    v is computed from the pre-activations of the original network, or of the network with `change`. The scheme acts on
+    activations. Raises InvalidInput if it does not fit the setting.
     """
     setting.check([scheme])
     problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else find_network_index(change)])
@@ -80,7 +82,7 @@ def compute_centred_squares(
 
 
 def _compute_weight_scheme_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
-    """Return the factor by which a transformation re-scales all normalized weights, if a single number; else 1."""
+    """Return the factor by which a transformation re-scales all normalized weights; 1 if it is not a single number."""
     front = scheme.weight_part
     if front is None or not divides_by_one_number(front) or change.on != "weights":
         return 1.0
@@ -98,7 +100,7 @@ def _compute_divisor(w: np.ndarray, scheme: Scheme) -> np.ndarray:
 
 
 def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
-    """Compute the eigenvectors of the covariance matrices of all channel groups, as columns of (C, C).
+    """Return the eigenvectors of the covariance matrices of all channel groups, as columns of one matrix (C, C).
 
     Directions in which v is only rounding are zero, as even a tiny ε would act there.
     """
@@ -119,7 +121,7 @@ def _compute_numerator_and_mean_square(x: np.ndarray, scheme: Scheme) -> tuple[n
 
 
 def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
-    """Compute for every element the mean over the elements that share its statistic."""
+    """Return, in a shape that broadcasts against x, the mean over the elements that share each element's statistic."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
@@ -131,5 +133,5 @@ def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
 
 
 def _divide_by_root(v: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Compute v / √square, with 0/0 = 0."""
+    """Return v / √square, with 0/0 = 0."""
     return v / np.sqrt(np.where(square > 0, square, 1.0))

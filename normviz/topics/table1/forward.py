@@ -24,11 +24,11 @@ Slices = tuple[slice, ...]
 
 
 def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """Measure the largest relative change of the first layer's outputs by every transformation, (schemes, networks).
+    """Return the relative change of the first layer's outputs by every transformation, (schemes, `MEASURED_NETWORKS`).
 
-    x̂' is of a network, x̂ of its base: the original, or the network of which a control is a disturbed copy.
-    x̂ is the output of the layer's normalization: of a = Wx if the scheme normalizes activations, otherwise a itself,
-    with normalized W. A gap is infinite if a number is not finite, as when float16 overflows.
+    It is max|x̂' - x̂| / max|x̂|, x̂' of a network, x̂ of its base: the original, or the network of which a control is
+    a disturbed copy. x̂ is the output of the layer's normalization: of a = Wx if the scheme normalizes activations, or
+    a itself, with normalized W. A gap is infinite if a number is not finite, as when float16 overflows.
     """
     gaps = np.empty((len(schemes), len(MEASURED_NETWORKS)))
     for row, scheme in enumerate(schemes):
@@ -39,13 +39,13 @@ def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def reduce_to_first_layer(setting: Setting) -> Setting:
-    """Return a setting in which only values that affect the first layer's forward pass remain; others are fixed."""
+    """Return the setting with fixed values where a value does not affect the first layer's forward pass."""
     depth = setting.depth if setting.kernel == 2 else 1  # the filters of such a convolution depend on it
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 
 
 class ForwardMeasurement(NamedTuple):
-    """Forward measurement of one row of the table, so far.
+    """Changes of the first layer's outputs that forward passes have measured so far, for one row of Table 1.
 
     Attributes:
         gaps: gaps of all networks, (networks,), NaN if not measured yet.
@@ -58,13 +58,13 @@ class ForwardMeasurement(NamedTuple):
 
 
 def has_eps(scheme: Scheme) -> bool:
-    """Return True if a scheme divides activations, and so has an ε beside the divisor."""
+    """Return True if a scheme divides activations, so that ε is added to what it divides by."""
     on_activations = scheme.activation_part
     return on_activations is not None and on_activations.suppression is not None
 
 
 def is_fading(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if ε > 0 weakens the invariance of a scheme, since it divides activations."""
+    """Return True if the setting's ε > 0 weakens the invariance of a scheme, as it divides activations."""
     return setting.eps > 0 and has_eps(scheme)
 
 
@@ -77,13 +77,11 @@ class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
 
     @classmethod
     def of(cls, scheme: Scheme, setting: Setting) -> "ForwardJob":
-        """Create the job for a scheme."""
+        """Return the job that measures a scheme in a setting."""
         return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
     def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
-        """Measure how far each transformation changes the outputs, first at the setting, then as ε grows; yield after
-        each.
-        """
+        """Yield a `JobStep` with the `ForwardMeasurement` so far after every network; the last has the effects of ε."""
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
@@ -92,7 +90,7 @@ class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
 
 
 def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
-    """Yield the relative changes of one scheme's outputs, (networks,), as they are measured; NaN for the rest.
+    """Yield the relative changes of one scheme's outputs so far, (`MEASURED_NETWORKS`,), NaN where not measured yet.
 
     Only the tensors of a few networks are in memory. Yields after every network, and within it wherever the
     computation may be stopped.
@@ -116,7 +114,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
 
 
 class _LayerInputs(NamedTuple):
-    """Inputs and weights of the first layer for all schemes of a setting, named as in `TrainingProblem`."""
+    """Inputs and weights of the first layer for all networks of a setting, with names as in `TrainingProblem`."""
 
     examples: np.ndarray
     factor: np.ndarray
@@ -132,7 +130,7 @@ def _make_layer_inputs(setting: Setting) -> _LayerInputs:
 
 
 def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
-    """Compute x̂ of the first layer on the first mini-batch, (N, H, W, C), for these networks."""
+    """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for each of these networks."""
     start, found = _make_layer_inputs(reduce_to_first_layer(setting)), []
     for number in networks:
         x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
@@ -142,7 +140,7 @@ def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[i
 
 
 def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
-    """Compute a = Wx, (N, H, W, C), of patches x (N, positions, fan-in); W is normalized if the scheme does so."""
+    """Return a = Wx, (N, H, W, C), of patches x (N, positions, fan-in); a scheme on weights normalizes W."""
     w = weights
     if scheme.weight_part is not None:
         w = _round_to_dtype(normalize(_round_to_dtype(w, setting), scheme.weight_part, 0.0).xhat, setting)
@@ -152,7 +150,7 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
 def _compute_partial_outputs(
     x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 ) -> Iterator[np.ndarray]:
-    """Yield growing parts of a layer's outputs (N, H, W, C); the last one is complete."""
+    """Yield a layer's outputs (N, H, W, C) after each computed piece; the last ones are complete."""
     a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.activation_part
     if on_activations is None:
         yield a
@@ -163,7 +161,7 @@ def _compute_partial_outputs(
 
 
 def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
-    """Yield growing parts of x̂, so that large tensors can be interrupted; the last one is complete.
+    """Yield x̂ after each computed piece, so that a caller may stop in between; the last one is complete.
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
@@ -186,7 +184,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Cut a tensor along its longest free axis; yield each piece with the larger one that its statistics need."""
+    """Yield the slices of each piece of a tensor, and of the larger piece that the statistics of the first one need."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
         for rule, n in zip(field.rules, shape, strict=True)
@@ -203,7 +201,7 @@ def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
 
 @ignore_float_warnings
 def measure_output_gap(out: np.ndarray, base: np.ndarray) -> float:
-    """Compute the relative difference max|out − base| / max|base|; infinite if a number is not finite."""
+    """Return the relative difference max|out − base| / max|base|; infinite if a number is not finite."""
     found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
     return float("inf") if np.isnan(found) else float(found)
 

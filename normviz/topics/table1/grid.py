@@ -34,9 +34,9 @@ def build_grid_data(
     cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting, open_key: str, covered: Collection[str],
     theme: str, small: bool,
 ) -> dict:  # fmt: skip
-    """Build the data of the table of cases for `web.components.grid.show_grid`.
+    """Return the data of Table 1 for `web.components.grid.show_grid`: columns, rows, and the answer of every cell.
 
-    `covered`: keys of the cells whose answers are hidden; `small`: True if the map is small, as before the first guess.
+    `covered`: keys of the cells whose answers are hidden; `small`: True for a small table, as before the first guess.
     """
     by_key, colours = {get_cell_key(cell): cell for cell in cells}, THEMES[theme]
     return {
@@ -71,12 +71,12 @@ def build_grid_data(
 
 
 def get_cell_key(cell: Cell) -> str:
-    """Return the key of a cell in links: scheme.transformation."""
+    """Return the key of a cell in links: "scheme.transformation"."""
     return f"{cell.scheme}.{cell.transformation}"
 
 
 def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
-    """Build the data of one cell of the table; only key and name if its answer is covered."""
+    """Return the data of one cell of the table for the browser; without its answer if `covered`."""
     change = TRANSFORMATIONS[cell.transformation]
     name = format_case_title(scheme, change, setting)
     if covered:
@@ -90,7 +90,7 @@ def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool)
 
 
 def classify_case_answer(cell: Cell) -> str:
-    """Return the predicted answer, whether network and twin learn the same: a key of `ANSWER_SIGNS`."""
+    """Return the predicted answer of a cell as a key of `ANSWER_SIGNS`: "yes" if network and twin learn the same."""
     if cell.degenerate or cell.unchanged:
         return "none"
     if cell.fades:
@@ -99,12 +99,12 @@ def classify_case_answer(cell: Cell) -> str:
 
 
 def select_training_gap(cell: Cell) -> float:
-    """Return the training gap at the learning rate that the verdict is about."""
+    """Return the cell's training gap at the learning rate that its verdict is about."""
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
 
 def _write_row_note(scheme: Scheme, setting: Setting) -> str:
-    """Write the note below the name of a row: the scheme in words, or a custom scheme's name."""
+    """Return the note below the name of a row: what the scheme does, or which scheme a custom scheme equals."""
     if scheme.key in NAMED_SCHEMES:
         return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]

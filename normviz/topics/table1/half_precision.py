@@ -17,7 +17,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 
 def explain_half_precision_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
-    """Explain where ε vanishes or squares overflow in half precision, in sentences; none for longer types."""
+    """Return sentences on where ε vanishes or squares overflow in float16 or bfloat16; [] in other dtypes."""
     if setting.dtype not in HALF_DTYPES or not has_eps(scheme):
         return []
     usual, largest = _measure_magnitudes(scheme, change.key, reduce_to_first_layer(setting))
@@ -37,7 +37,7 @@ def explain_half_precision_failures(scheme: Scheme, change: Transformation, sett
 
 @lru_cache(maxsize=256)
 def _measure_magnitudes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
-    """Return the median of E_B[v²] without the change, and the largest |v| with or without it."""
+    """Return the median of E_B[v²] without the transformation, and the largest |v| with or without it."""
     v, square, _ = compute_centred_squares(scheme, setting)
     transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])
     return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))

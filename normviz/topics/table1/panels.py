@@ -77,7 +77,7 @@ SCRIPT_NOTE = (
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are hidden, as they are neither guessed nor revealed.
+    """Return the keys of the cells whose answers are hidden because they are neither guessed nor revealed.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
@@ -88,14 +88,14 @@ def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
 
 
 def get_case_guesses() -> GuessesByCell:
-    """Return the guesses of this session by cell."""
+    """Return this session's guesses by key of the cell, as a dict that may be changed."""
     return st.session_state.setdefault("votes", {})
 
 
 def show_case(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
 ) -> None:
-    """Show a case: the scheme, the transformation, and a picture of the transformation."""
+    """Show the open cell: its scheme, its transformation, and a picture of the transformation."""
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
         st.caption(_write_progress(cell, cells, covered))
@@ -108,7 +108,7 @@ def show_case(
 
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
-    """Show the question of a case with its possible guesses and a hint, without the answer."""
+    """Show the question of the open cell with buttons for the possible guesses and a hint, without the answer."""
     st.markdown("### Do both networks learn the same way?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
@@ -122,7 +122,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
 def show_case_answer(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
 ) -> None:
-    """Show the answer of a case: curves, whether the guess was right, the reason, and the three checks."""
+    """Show the answer of the open cell: curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
     losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = choose_plot_data(cell, scheme, change, setting, losses)
@@ -133,7 +133,7 @@ def show_case_answer(
             heading = write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
             why = write_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
-            with st.container(horizontal=True, gap="small"):
+            with st.container(horizontal=True, gap="small", key="following"):
                 following = find_next_case(view["cell"], cells, covered)
                 if following:
                     on = partial(open_case, following)
@@ -146,7 +146,7 @@ def show_case_answer(
 
 
 def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict[str, Any]:
-    """Build the message of the plot of a case for `show_twin_curves`."""
+    """Return the data of the plot of network and twin for `show_twin_curves`, with an alternative text and colours."""
     gap = format_gap(select_training_gap(cell))
     curves = [plot_data["first"], plot_data["second"]]
     has_ends = plot_data["plays"] and all(map(len, curves))
@@ -157,20 +157,20 @@ def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict
 
 
 def write_case_reason(cell: Cell, scheme: Scheme, setting: Setting) -> str:
-    """Write the answer of a case in words, with its reason."""
+    """Return the answer of a cell in words, with its reason."""
     change = TRANSFORMATIONS[cell.transformation]
     return f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
 
 
 def open_case(key: str) -> None:
-    """Open the case of this key, and close the script, which would reveal its answer."""
+    """Open the cell with this key, and close the script, which would reveal its answer."""
     _store_value("cell", key)
     if st.session_state[PREFIX + "panel"] == "script":
         _store_value("panel", "changed")
 
 
 def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
-    """Return the next case whose answer is hidden; None if all answers are shown."""
+    """Return the key of the next cell with a hidden answer, easy transformations first; None if all are shown."""
     places = {change: place for place, change in enumerate(CHANGES_BY_DIFFICULTY)}
     order = [get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
     at = order.index(key)
@@ -178,14 +178,13 @@ def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> s
 
 
 def show_table_heading(covered: Sequence[str]) -> None:
-    """Show the heading of the table, and the button that reveals all answers."""
+    """Show the heading of the table, with a button that reveals all answers or hides them again."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("### Table 1 of Ba et al. 2016", width="content")
         _show_reveal_button(covered)
 
 
 def _show_reveal_button(covered: Sequence[str]) -> None:
-    """Show the button that reveals all answers, or the one that hides them again."""
     if covered:
         st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
     else:
@@ -193,7 +192,7 @@ def _show_reveal_button(covered: Sequence[str]) -> None:
 
 
 def choose_case_panel(covered: Sequence[str]) -> str:
-    """Draw the choice of the panel below the case, and return the chosen one."""
+    """Draw the buttons of the panel below the open cell, and return the key of the chosen panel."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
         panel = str(st.session_state[PREFIX + "panel"])
@@ -202,7 +201,7 @@ def choose_case_panel(covered: Sequence[str]) -> str:
 
 
 def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
-    """Show a Python script that repeats the case by itself."""
+    """Show a PyTorch script that repeats the open cell by itself, with a download."""
     script = write_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(SCRIPT_NOTE, width="stretch")
@@ -211,7 +210,7 @@ def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool)
 
 
 def show_case_results(cells: Sequence[Cell]) -> None:
-    """Show a table of the gaps and verdicts of all cases, by theory, forward pass and training, with a download."""
+    """Show a table of the gaps and verdicts of all cells, by theory, forward pass and training, with a download."""
     st.caption(
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."
@@ -224,7 +223,7 @@ def show_case_results(cells: Sequence[Cell]) -> None:
 
 
 def tabulate_cells(cells: Sequence[Cell]) -> dict[str, list]:
-    """Return the results of the cells as columns by name, a row for each cell."""
+    """Return the results of the cells as columns by name, with an element for each cell."""
     names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
     return {name: [getattr(cell, name) for cell in cells] for name in names}
 
@@ -288,7 +287,7 @@ def _restart_quiz() -> None:
 
 
 def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
-    """Write the number of a guess and the score: "Guess 3 of 24 · 2 of 2 right"."""
+    """Return the number of the open cell's guess and the score: "Guess 3 of 24 · 2 of 2 right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
@@ -303,7 +302,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
 
 
 def write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Write the answer as a heading, and whether a guess was right: "= Right: they learn the same way"."""
+    """Return the answer as a heading, and whether the guess `vote` was right: "= Right: they learn the same way"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
@@ -313,7 +312,7 @@ def write_answer_heading(vote: str | None, cell: Cell) -> str:
 def choose_plot_data(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
-    """Choose the data of the plot; return them with a sentence if they are not visibly different losses."""
+    """Return the data of a cell's plot, losses or else outputs, with a note if the losses do not differ visibly."""
     shown = build_loss_plot(losses, setting)
     if len(losses) < setting.steps or classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
         return shown, ""
@@ -325,7 +324,7 @@ def choose_plot_data(
 
 
 def describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
-    """Describe the losses at the end of the training in a sentence."""
+    """Return a sentence on the losses (steps so far, 2) of network and twin at the end of the training."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."
     if not np.isfinite(losses[-1]).all():
@@ -337,7 +336,7 @@ def describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> s
 
 
 def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
-    """Show the results of theory, forward pass, training and the paper, with numbers and formulas."""
+    """Show the answers of theory, forward pass, training and the paper to a cell, with numbers and formulas."""
     st.markdown(
         f"**{_choose_answer_sign(None if cell.unchanged else cell.predicted)} Theory.** "
         f"{cell.degenerate or cell.reason}"
@@ -368,19 +367,19 @@ def _choose_answer_sign(together: bool | None) -> str:
 
 
 def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Describe the gap between the outputs or losses of twin and network in a sentence."""
+    """Return a sentence on the gap of a quantity, outputs or losses; if there is no answer, the reason `why`."""
     if together:
         return f"The {quantity} are equal up to rounding."
     return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
 
 
 def _write_exact_gap(gap: float) -> str | None:
-    """Write a sentence with the measured gap, for a gap shown as "equal up to rounding"."""
+    """Return a sentence with the measured gap, or None for NaN."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
 def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
-    """List sentences on missing answers, non-finite networks, and failures of half precision."""
+    """Return sentences on missing answers, non-finite networks, and failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()

@@ -15,7 +15,7 @@ SHADE_GAMMA = 0.5
 
 
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:
-    """Render a transformation as HTML: rows of squares on one grey scale, before, what is added, and after.
+    """Return a picture of a transformation as HTML: rows of grey squares, before, what is added, and after.
 
     The frames mark what is changed.
     """
@@ -36,7 +36,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
 
 
 def _write_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
-    """Write one picture as HTML; numbers of both signs have 0 as middle grey."""
+    """Return one picture as HTML, in greys up to `largest`; if `signed`, 0 is middle grey."""
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)

@@ -11,7 +11,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.jobs.bounded_store import BoundedStore, HashedKey
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.gpu import get_gpu_memory
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
@@ -24,7 +24,7 @@ Part = TypeVar("Part")
 
 
 class NetworkRecord(NamedTuple):
-    """Losses of one trained network, and where it failed.
+    """Losses of one trained network, the point where it failed, and its device.
 
     Attributes:
         losses: losses of the steps so far, (steps,).
@@ -46,7 +46,7 @@ MAX_CACHED_ROWS = 512
 
 
 class TableResultCache:
-    """Thread-safe cache of forward gaps and trained networks, with the most recently used ones.
+    """Thread-safe cache of forward gaps and trained networks for Table 1, which keeps the most recently used ones.
 
     Attributes:
         rows: cells of complete rows of Table 1, by the values they depend on.
@@ -63,10 +63,10 @@ class TableResultCache:
         return self._records.version + self._measured.version
 
     def get_forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
-        """Return the forward measurement of a scheme so far, of all networks."""
+        """Return the `ForwardMeasurement` of a scheme so far; NaN where nothing is measured."""
         return self._measured.get(_make_forward_key(scheme, setting)) or UNMEASURED
 
-    def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
+    def list_missing_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
         """Return the jobs of missing forward passes; schemes with the same computation share one."""
         lacks = {
             _make_forward_key(each, setting): each for each in schemes if self.get_forward(each, setting).fades is None
@@ -84,15 +84,15 @@ class TableResultCache:
         return np.stack([losses[:done] for losses in found], axis=1)
 
     def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> TrainingFailure | None:
-        """Return where a network became non-finite; None if it did not, or if that is not known yet."""
+        """Return the point where a network became non-finite; None if it did not, or if that is not known yet."""
         return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 
     def describe_devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
-        """Describe the devices that computed the losses of these schemes; empty without losses."""
+        """Return the names of the devices that computed the losses of these schemes; empty without losses."""
         records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
-        return join_devices(record.device for record in records)
+        return format_device_list(record.device for record in records)
 
-    def find_missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
+    def list_missing_trainings(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """Return the jobs of missing trainings, each as large as `cost` allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
@@ -120,12 +120,12 @@ class TableResultCache:
                 self._records.put(keys[network], record)
 
     def compute_missing(self, schemes: Sequence[Scheme], setting: Setting) -> None:
-        """Run all missing measurements and trainings, in this thread. Raises InvalidInput if a scheme does not fit."""
+        """Run and store all missing jobs, in this thread. Raises InvalidInput if a scheme does not fit."""
         setting.check(schemes)
         for each in {setting, setting.in_float64}:
-            for row in self.plan_measurements(schemes, each):
+            for row in self.list_missing_measurements(schemes, each):
                 self.store_forward(row, run_to_end(row))
-        for job in self.find_missing(schemes, setting):
+        for job in self.list_missing_trainings(schemes, setting):
             self.store_outcome(job, run_to_end(job))
 
     def _get_record(self, key: HashedKey) -> NetworkRecord:
@@ -133,7 +133,7 @@ class TableResultCache:
 
 
 def plan_budget(setting: Setting) -> cost.TrainingBudget:
-    """Return the budget that decides how jobs are split before they run: all memory of a GPU counts as free.
+    """Return the budget by which trainings are split into jobs before they run: all memory of a GPU counts as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.
     """
@@ -162,7 +162,7 @@ def _clear_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
 
 @lru_cache(maxsize=4096)
 def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
-    """Return a key that is equal for schemes with the same computation on layers of these shapes."""
+    """Return a key that is equal for schemes with the same computation in layers of these shapes."""
     on_activations, on_weights = scheme.activation_part, scheme.weight_part
     return (
         None if on_activations is None else tuple(map(on_activations.compute_canonical_key, shapes)),
@@ -172,14 +172,14 @@ def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shap
 
 @lru_cache(maxsize=4096)
 def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
-    """Return a key of the values on which the forward gaps of a scheme depend."""
+    """Return the cache key of a scheme's forward gaps, from the values on which they depend."""
     first = reduce_to_first_layer(setting)
     return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 
 
 @lru_cache(maxsize=4096)  # as many rows as a job on a GPU has; equal keys are then one object, and quickly compared
 def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
-    """Return a key for each network's losses, without the steps: a shorter run is the start of a longer one."""
+    """Return the cache keys of each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
     shared = {
         kind: HashedKey(computed, each) for kind, each in _reduce_by_kind(_clear_idle_eps(scheme, setting)).items()
@@ -191,7 +191,7 @@ def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...
 
 @lru_cache(maxsize=64)
 def _reduce_by_kind(setting: Setting) -> dict[str, Setting]:
-    """Return the setting without the steps, and without the size of the change that a network does not have."""
+    """Return, by "factor", "shift" and "neither", the setting without the values that such a change does not use."""
     both = replace(setting, steps=1)
     return {
         "factor": replace(both, shift=1.0),

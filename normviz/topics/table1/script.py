@@ -35,7 +35,7 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
-    """Write a Python script that trains the networks of one cell and prints the verdict.
+    """Return a PyTorch script that trains the networks of one cell of Table 1 and prints the verdict.
 
     `follow`: True if the learning rate of re-scaled weights follows them.
 
@@ -70,7 +70,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
 
 
 def _write_conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
-    """Format the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+    """Return the conditions of a cell in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
     parts += [f"ε = {typeset(eps)}"] if eps is not None else []
@@ -80,14 +80,14 @@ def _write_conditions(change: Transformation, setting: Setting, eps: float | Non
 
 
 def _write_size_code(change: Transformation, setting: Setting) -> str:
-    """Write Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
+    """Return Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
     return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
 def _collect_numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
-    """Return the numbers of the setting that the script uses, by name."""
+    """Return the numbers that the script defines, by their names in it."""
     memory: dict[str, dict[str, float | None]]
     memory = {"momentum": {"momentum": MOMENTUM}, "adam": {"beta1": BETAS[0], "beta2": BETAS[1]}}
     numbers: dict[str, float | None] = {"rate": setting.rate}
@@ -98,7 +98,7 @@ def _collect_numbers(change: Transformation, setting: Setting, eps: float | None
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """Code of one average over a field in the script.
+    """One average over a field, as the script computes it.
 
     Attributes:
         over: the averaged axes in words.
@@ -113,9 +113,9 @@ class ScriptAverage:
 
 @dataclass(frozen=True)
 class ScriptNormalizer:
-    """Code of the function that normalizes the weights w or the pre-activations a in the script.
+    """The script's function that normalizes the weights w or the pre-activations a.
 
-    The general form, spectral norm, whitening, or f(αx + s) of every element.
+    It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
     Attributes:
         scheme: the scheme that it computes.
@@ -138,12 +138,12 @@ class ScriptNormalizer:
 
     @property
     def averages(self) -> list[ScriptAverage]:
-        """The different averages among E_A and E_B."""
+        """The different averages among `centre` and `square`."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
     @property
     def letters(self) -> str:
-        """The index letters of the argument."""
+        """The index letters of the argument's axes."""
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
@@ -159,7 +159,7 @@ class ScriptNormalizer:
 
 
 def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Write the function that normalizes weights or activations by this scheme."""
+    """Return the script's function that normalizes weights or activations by this scheme."""
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip
@@ -187,7 +187,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
 
 def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Write the code of an average over a field; `name` is that of its function, if it needs one."""
+    """Return the script's average by these rules; `name` is its function's name, if it needs a function."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (

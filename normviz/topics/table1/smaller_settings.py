@@ -16,7 +16,7 @@ COST_SETTINGS = ("steps", "width", "batch", "depth")
 
 
 def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) -> list[SettingChange]:
-    """Suggest changes after which a setting fits: of one value each, or of several if no single one is enough.
+    """Return changes after which a setting fits: of one value each, or of several if no single one is enough.
 
     `fits`: (setting) -> True if it is small enough. The values are the largest stops of the controls that fit.
     """
@@ -46,7 +46,7 @@ def _lower_values_together(setting: Setting, fits: Callable[[Setting], bool]) ->
 
 
 def _list_smaller_values(setting: Setting, name: str) -> list[int]:
-    """List the smaller values that the control of a setting offers, the largest first."""
+    """Return the smaller values that the control of a setting offers, the largest first."""
     declared, now = get_declarations(Setting)[name], getattr(setting, name)
     assert isinstance(declared, Integer)
     return sorted((int(value) for value in declared.stops or range(1, now) if value < now), reverse=True)

@@ -71,7 +71,7 @@ def _fit_cell(given: Any, view: EarlierValues) -> str:
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """Values of the page's link: a setting, the rows, and the open case and panel.
+    """Values of the page's link: a setting, the rows, and the open cell and panel.
 
     The defaults of δ, τ and batch size make the losses of twins that learn differently part visibly on a linear axis,
     by at least 12% of it in the first view.
@@ -90,12 +90,12 @@ class Page(Setting):
 
 
 def build_shape_setting(view: View) -> Setting:
-    """Build a setting with the page's layer shapes, and defaults for everything else."""
+    """Return a setting with the page's layer shapes, and defaults for everything else."""
     return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
 
 
 def get_layer_lengths(view: View) -> dict[str, int]:
-    """Return the length of every axis of the first normalized layer, by its name in links."""
+    """Return the lengths of the axes of the first layer's pre-activations, by their names in links."""
     return dict(zip(SIZE_NAMES, build_shape_setting(view).shapes[0], strict=True))
 
 
@@ -108,5 +108,5 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def build_table_setting(view: View) -> Setting:
-    """Build the setting from the page's values. Raises InvalidInput, as for δ < 0."""
+    """Return the training setting of the page's values. Raises InvalidInput, as for δ < 0."""
     return build_settings(Setting, view)

@@ -18,19 +18,19 @@ TWIN_POSITIONS = [find_network_index(change) for change in TRANSFORMATIONS.value
 
 
 def build_eps_settings(setting: Setting) -> list[Setting]:
-    """Build the setting once for every ε of the sweep."""
+    """Return copies of the setting, one for every ε of the sweep."""
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
 def build_delta_settings(setting: Setting) -> list[Setting]:
-    """Build the setting once for every precision and δ of the sweep."""
+    """Return copies of the setting, one for every precision and δ of the sweep."""
     return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
 
 
 def collect_forward_gaps(
     schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResultCache
 ) -> np.ndarray:
-    """Collect forward gaps, (settings, schemes, transformations); NaN if not measured yet or nothing is changed."""
+    """Return forward gaps, (settings, schemes, transformations); NaN if not measured yet or nothing is changed."""
     rows = [[results.get_forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_find_identity_changes(setting)] for setting in settings], np.nan, rows)
 
@@ -38,7 +38,7 @@ def collect_forward_gaps(
 def collect_training_gaps(
     schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResultCache
 ) -> np.ndarray:
-    """Collect training gaps, (settings, schemes, transformations); NaN if not trained yet or nothing is changed."""
+    """Return training gaps, (settings, schemes, transformations); NaN if not trained yet or nothing is changed."""
     found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):

@@ -16,6 +16,7 @@ from normviz.topics.table1.forward import ForwardMeasurement
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.verdict import (
     APART_FACTOR,
+    CONTROL_POSITIONS,
     TwinVerdict,
     bound_rounding_gap,
     compute_change_size,
@@ -40,7 +41,7 @@ BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, 
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of Table 1: the prediction with its reason, the measurements, and the paper's answer.
+    """Cell of Table 1, a scheme and a transformation: the prediction, the measurements, and the paper's answer.
 
     Attributes:
         scheme, transformation: their keys.
@@ -87,12 +88,12 @@ class Cell:
 
     @property
     def row(self) -> str:
-        """The row's name on the command line: the key of its weight scheme, if any, and the scheme's key."""
+        """The name of the cell's row on the command line: "SCHEME", or "SCHEME behind WEIGHT-SCHEME"."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
     @property
     def invariant(self) -> bool | None:
-        """True if outputs and losses were measured to be unchanged; None if unknown."""
+        """True if outputs and losses were measured to be unchanged, False if they changed, None if unknown."""
         if self.unchanged:
             return None
         if self.degenerate is not None or False in (self.forward, self.trained):
@@ -101,7 +102,7 @@ class Cell:
 
     @property
     def missing_reasons(self) -> str:
-        """The reasons of missing answers, in sentences; empty if none is missing."""
+        """Sentences on why answers are missing; empty if none is missing."""
         why = (UNCHANGED_REASON,) if self.unchanged else (self.forward_unanswered, self.unanswered)
         return " ".join(text for text in dict.fromkeys(why) if text)
 
@@ -116,7 +117,7 @@ class Cell:
         return self.forward in (self.predicted, None) and self.trained in (together, None)
 
     def to_record(self) -> dict:
-        """Return the cell as plain data, as the command `table1 --json` prints it."""
+        """Return the cell as JSON types, as the command `table1 --json` prints it."""
         gaps = {name: getattr(self, name) for name in ("forward_gap", "training_gap", "training_gap_equal_lr")}
         return {
             **{name: getattr(self, name) for name in ("scheme", "front", "transformation", "predicted")},
@@ -130,7 +131,7 @@ class Cell:
 def build_cells(
     schemes: Sequence[Scheme], setting: Setting, results: TableResultCache, follow: bool = True
 ) -> list[Cell]:
-    """Build all cells of these schemes from the results so far.
+    """Return all cells of these schemes, with the results that the cache has so far.
 
     `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
     """
@@ -138,7 +139,7 @@ def build_cells(
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Compute the cells of a scheme; a complete row is cached."""
+    """Return the cells of one scheme; a complete row is cached."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -154,14 +155,14 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, fo
 
 
 def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
-    """Train these schemes, and return all their cells. Raises InvalidInput if one does not fit the setting."""
+    """Train these schemes and return all their cells. Raises InvalidInput if a scheme does not fit the setting."""
     results = TableResultCache()
     results.compute_missing(schemes, setting)
     return build_cells(schemes, setting, results)
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Compute |L' - L| / max|L₀| of every step and network, with losses L' of the network and L of its base.
+    """Return |L' - L| / max|L₀| (steps, networks) for losses L' of each network, L of its base, L₀ of the original.
 
     Infinite if a loss is not finite.
     """
@@ -173,7 +174,7 @@ def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if Adam trains weights of a deeper layer that have no gradient but rounding."""
+    """Return True if Adam trains weights of a deeper layer whose gradient is only rounding."""
     weights = scheme.weight_part
     if weights is None or setting.optimizer != "adam":
         return False
@@ -216,7 +217,8 @@ def _compute_cell(
         forward = _confirm_in_float64(forward, exact_forward, wide[twin], setting.dtype)
         trained = trained if parted else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
-        trained = _confirm_by_forward(trained, forward, change, parted, verdict.fades and setting.depth > 1)
+        is_sensitive = change.factor == () and bool(largest[CONTROL_POSITIONS].any())
+        trained = _confirm_by_forward(trained, forward, is_sensitive, parted, verdict.fades and setting.depth > 1)
     elif (
         trained.together is False
         and not parted
@@ -241,12 +243,12 @@ def _compute_cell(
 
 
 def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
-    """Return the gaps of all networks of a row; NaN until all are measured."""
+    """Return the gaps of all networks of a row, all NaN until the measurement is complete."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """Return an answer in a shorter type, or None if the outputs in float64 contradict it.
+    """Return `answer`, or no answer (None) with the reason if the outputs in float64 contradict it.
 
     This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
     follows. `gap`: gap of the outputs in float64.
@@ -263,17 +265,18 @@ def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dty
 
 
 def _confirm_by_forward(
-    trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
+    trained: TwinVerdict, forward: TwinVerdict, is_sensitive: bool, parted: bool, deep: bool
 ) -> TwinVerdict:
-    """Return the verdict that losses agree, or None if losses might not show this kind of change.
+    """Return the verdict `trained` that losses agree, or no answer where equal losses prove nothing about the change.
 
-    The probe is a random change of everything, so it does not prove that a change of one unit, which may be dead, or a
-    slight shift would show. `deep`: True if the change fades before further layers. The effect through ε is a factor
-    for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
+    `is_sensitive`: True if all weights or data are re-scaled and losses show rounding. The probe is a random change of
+    everything, so it does not prove that a change of one unit, which may be dead, or a slight shift would show. In a
+    dead network only the probe may show. `deep`: True if the change fades before further layers. The effect through ε
+    is a factor for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
     """
     if parted:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
-    if change.factor != () and forward.together is not True:
+    if not is_sensitive and forward.together is not True:
         return TwinVerdict(None, "The losses are together, but they might not show such a change: the outputs differ.")
     if deep and forward.together is not True:
         return TwinVerdict(
@@ -283,6 +286,6 @@ def _confirm_by_forward(
 
 
 def _fades_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
-    """Return True if a gap at ε > 0 is as predicted: rounding in the forward pass, and visible in training."""
+    """Return True if the forward gap at ε > 0 is the predicted `fade` up to rounding, and shows in training, too."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TableTrainingOutcome(NamedTuple):
-    """Result of a training so far: losses, failures and the device.
+    """Result of a training of Table 1 so far: losses, failures and the device.
 
     Attributes:
         losses: losses of every step, (steps, schemes, networks).
@@ -34,7 +34,7 @@ class TableTrainingOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", version=1):
-    """Job that trains the networks at these indices of `NETWORKS` for every row, as one stack."""
+    """Job that trains the networks at these indices of `NETWORKS` for every scheme in `rows`, as one stack."""
 
     rows: tuple[SchemeSpec, ...]
     setting: Setting
@@ -42,7 +42,7 @@ class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", versio
 
     @classmethod
     def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "TableTrainingJob":
-        """Create the job for these schemes."""
+        """Return the job that trains these networks of these schemes."""
         return cls(tuple(map(SchemeSpec.of, schemes)), setting, tuple(networks))
 
     @property
@@ -56,7 +56,7 @@ class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", versio
         return [row.scheme for row in self.rows]
 
     def steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
-        """Train step by step and yield the outcome so far.
+        """Train step by step, and yield a `JobStep` with the outcome so far.
 
         The result has all its losses only once it also has the failures. Raises InvalidInput if a field does not fit
         the setting's layers, or the device is unknown.

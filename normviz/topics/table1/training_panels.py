@@ -14,7 +14,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.describe.wording import capitalize_first, format_duration
 from normviz.jobs.executors import count_short_jobs, create_thread_pool
-from normviz.jobs.fallback import join_devices
+from normviz.jobs.fallback import format_device_list
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.topics.table1.forward import ForwardJob
@@ -53,13 +53,13 @@ WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
 
 @st.cache_resource
 def get_table_results() -> TableResultCache:
-    """Return the results of this server, shared by all sessions, so that a class trains once."""
+    """Return this server's cache of results, which all sessions share, so that a class trains once."""
     return TableResultCache()
 
 
 @st.cache_resource(show_spinner=False)
 def get_table_queue() -> JobQueue:
-    """Return the queue of all sessions for short trainings."""
+    """Return the queue for short trainings, which all sessions share."""
     workers = count_short_jobs()
     executor = SingleGpuExecutor(workers, get_spare_worker(), niceness=0)  # a visitor waits for each training
     return JobQueue(executor, workers=workers, speed=get_speed_estimator())
@@ -73,26 +73,23 @@ def get_long_queue() -> JobQueue:
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Return the queue for forward passes.
-
-    Forward passes have no model of their cost, so they do not count in the measured speed of this server.
-    """
+    """Return the queue for forward passes, which do not count in this server's speed, as their cost has no model."""
     return JobQueue(create_thread_pool(1), workers=1)
 
 
 def find_missing_measurements(rows: Rows) -> list[ForwardJob]:
-    """Return the jobs of missing forward passes, each once."""
+    """Return the jobs of the forward passes that these rows still need, each once."""
     results = get_table_results()
-    return list(dict.fromkeys(job for row in rows for job in results.plan_measurements(*row)))
+    return list(dict.fromkeys(job for row in rows for job in results.list_missing_measurements(*row)))
 
 
 def find_missing_trainings(rows: Rows) -> list[TableTrainingJob]:
-    """Return the jobs of missing trainings."""
-    return [job for row in rows for job in get_table_results().find_missing(*row)]
+    """Return the jobs of the trainings that these rows still need."""
+    return [job for row in rows for job in get_table_results().list_missing_trainings(*row)]
 
 
 def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
-    """Return True if these trainings are so short that they start without a question."""
+    """Return True if these trainings together are so short that they start without a click."""
     return get_table_queue().estimate_seconds(jobs) <= MAX_UNASKED_SECONDS
 
 
@@ -110,19 +107,19 @@ TRAINING_SOURCE = RunSource(
 
 
 def open_measurements(rows: Rows) -> PageRun:
-    """Return the session's run of the missing forward passes."""
+    """Return the session's run of the forward passes that these rows still need."""
     return open_run(FORWARD_SOURCE, rows, PAGE, FORWARD)
 
 
 def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> PageRun:
-    """Return the session's run of the missing trainings; a long one waits for a click."""
+    """Return the session's run of the trainings that are still needed; a long one waits for a click."""
     return open_run(TRAINING_SOURCE, tuple((tuple(schemes), setting) for setting in settings), PAGE, KEY)
 
 
 def show_table_status(
     training: PageRun, forward: PageRun, working: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show the progress of the training in `container`, or its cost, or why it ended.
+    """Show in `container` the progress of the training or its devices, and below it an error or a question.
 
     While a job runs, the page looks again by itself. A `quiet` training that started without a click shows a short
     note, since nobody waits for it before the first guess.
@@ -153,7 +150,7 @@ def show_table_status(
 
 def _show_devices(training: PageRun) -> None:
     """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
-    devices = join_devices(get_table_results().describe_devices(*row) for row in training.shown)
+    devices = format_device_list(get_table_results().describe_devices(*row) for row in training.shown)
     st.caption(f"Trained on the {devices}." if devices else "\u00a0")
 
 

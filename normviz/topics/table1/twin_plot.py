@@ -24,7 +24,7 @@ MAX_LOSS_RATIO = 5.0
 
 
 def is_visible(plot_data: dict[str, Any]) -> bool:
-    """Return True if the two curves of a plot differ visibly."""
+    """Return True if the two curves of a plot differ by enough of its height to be seen."""
     low, high = plot_data["low"], plot_data["high"]
     first, second = (np.nan_to_num(np.clip(plot_data[name], low, high), nan=high) for name in ("first", "second"))
     return bool(np.abs(second - first).max(initial=0.0) >= MIN_VISIBLE_SHARE * (high - low))
@@ -32,7 +32,7 @@ def is_visible(plot_data: dict[str, Any]) -> bool:
 
 @ignore_float_warnings
 def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
-    """Build the plot of the losses (steps so far, 2) of network and twin over the training steps."""
+    """Return the plot data of the losses (steps so far, 2) of network and twin over the training steps."""
     return {
         "x": "training step", "y": "loss", "count": setting.steps, "low": 0.0, "high": _compute_axis_end(losses),
         "first": losses[:, 0].astype(np.float32), "second": losses[:, 1].astype(np.float32), "plays": True,
@@ -41,10 +41,7 @@ def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 
 @ignore_float_warnings
 def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
-    """Build the plot of x̂ over the first layer's units, where network and twin differ most.
-
-    None for a layer too large to compute while a page waits.
-    """
+    """Return the plot data of x̂ where network and twin differ most; None for a layer too large for a page."""
     if prod(setting.shapes[0]) > MAX_OUTPUT_ELEMENTS:
         return None
     first, second = compute_first_outputs(scheme, setting, [ORIGINAL, find_network_index(change)])
@@ -60,7 +57,7 @@ def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def _compute_axis_end(losses: np.ndarray) -> float:
-    """Compute the end of the loss axis for losses (steps, 2) of network and twin."""
+    """Return the upper end of the loss axis for losses (steps so far, 2) of network and twin."""
     finite = losses[np.isfinite(losses)]
     start = losses[0, 0] if len(losses) and np.isfinite(losses[0, 0]) else 1.0
     return float(min(finite.max(initial=0.0), MAX_LOSS_RATIO * start)) or 1.0

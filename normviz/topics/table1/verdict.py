@@ -42,14 +42,14 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin: True if it equals the original, None if unknown, with the reason in a sentence."""
+    """Verdict on a twin: True if it learns as the original does, False if not, None if unknown, with the reason."""
 
     together: bool | None
     why: str | None = None
 
 
 def compute_change_size(change: Transformation, setting: Setting) -> float:
-    """Compute the size of a transformation, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
+    """Return the size of a transformation, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
     return min(
@@ -58,7 +58,7 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """Return the largest gap that rounding explains; `kind`: "forward" or "training"."""
+    """Return the largest gap that rounding explains, from the gaps of the controls; `kind`: "forward" or "training"."""
     found = (
         margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
         for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()
@@ -67,7 +67,7 @@ def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Settin
 
 
 def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dtype: str) -> TwinVerdict:
-    """Judge whether the outputs of the twin at `place` equal the original's, from the gaps of all networks.
+    """Return the `TwinVerdict` on the outputs of the twin at index `place`, from the gaps of all networks.
 
     `size`: of the change; `rounding`: the gap that rounding explains.
     """
@@ -81,9 +81,9 @@ def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dt
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, size: float, rounding: float, setting: Setting
 ) -> TwinVerdict:
-    """Judge whether the losses of the twin at `place` equal the original's, as `judge_outputs` does.
+    """Return the `TwinVerdict` on the losses of the twin at index `place`, from the gaps of all networks.
 
-    `losses`: (steps, networks).
+    `losses`: (steps, networks). Other arguments are those of `judge_outputs`.
     """
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")
@@ -94,12 +94,6 @@ def judge_losses(
         )
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
         return TwinVerdict(None, "The transformed network overflows float16, so there is nothing to compare.")
-    if not gaps[CONTROL_POSITIONS].any():
-        return TwinVerdict(
-            None,
-            "Copies that are disturbed by rounding have exactly the original's losses: the network lets nothing of it "
-            "through, and nothing can be told from them.",
-        )
     if gaps[place] > rounding and np.abs(original).max() > DIVERGENCE_FACTOR * max(original[0], 1.0):
         first, most = (format_number(loss, 3) for loss in (original[0], np.abs(original).max()))
         return TwinVerdict(None, f"The loss grew from {first} to {most}: training diverged.")
@@ -110,7 +104,10 @@ def judge_losses(
 
 
 def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: float, quantity: str) -> TwinVerdict:
-    """Judge a gap by those of rounding and of the probe, a small known change; `quantity`: "outputs" or "losses"."""
+    """Return the `TwinVerdict` on one twin's gap, given the gaps of rounding and of the probe, a small known change.
+
+    `size`: of the change. `shows`: a value of `ROUNDING_SHARES`. `quantity`: "outputs" or "losses".
+    """
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
         if gap > max(APART_FACTOR * rounding, MIN_PROPORTION * usual):

@@ -34,7 +34,7 @@ class Setting:
     """Setting of a run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed."""
 
     rate: float = real(
-        1.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
+        0.1, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
     batch: int = integer(128, 1, DIGIT_COUNT, label="Batch size", stops=(8, 32, 128, DIGIT_COUNT))
     length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))
@@ -51,7 +51,7 @@ class Regression(NamedTuple):
 
 @cache
 def load_regression(inputs: str) -> Regression:
-    """Load the digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
+    """Load the `Regression` that separates digits 3 (class -1) from 8 (class 1); `inputs` is "plane" or "pixels"."""
     images, labels = load_digits()
     chosen = np.isin(labels, DIGIT_PAIR)
     x = images[chosen].reshape(-1, images[0].size)
@@ -64,12 +64,12 @@ def load_regression(inputs: str) -> Regression:
 
 
 def compute_mean_loss(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Compute the mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
+    """Return the mean of log(1 + exp(-t w·x)) over all digits, (...), for weights w (..., size)."""
     return np.logaddexp(0, -problem.target * (w @ problem.x.T)).mean(axis=-1)
 
 
 def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
-    """Find the weights (size,) of the lowest loss by Newton's method.
+    """Return the weights (size,) of the lowest loss, found by Newton's method.
 
     It exists only if no line separates the classes; otherwise a longer w always has a lower loss.
     """
@@ -82,14 +82,14 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
 
 
 def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Compute ∂L/∂w of the mean loss over all digits; w: (size,)."""
+    """Return ∂L/∂w, (size,), of the mean loss over all digits, for weights w (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
 
 
 @dataclass(frozen=True)
 class Parametrization:
-    """Parametrization of w: directly, or as g v/‖v‖, with g or v fixed or both trained."""
+    """Parametrization of w: w itself, or g v/‖v‖ with g trained if `learns_length`."""
 
     key: str
     normalized: bool
@@ -110,7 +110,7 @@ class DescentPath(NamedTuple):
         w, v: (steps + 1, size).
         g, losses: (steps + 1,); the loss over all digits.
         dw, dv: gradients of the mini-batches, (steps, size).
-        turned: the angle by which each step turns v, in degrees, (steps,).
+        turn_angles: the angle by which each step turns v, in degrees, (steps,).
     """
 
     w: np.ndarray
@@ -138,9 +138,9 @@ class DescentPath(NamedTuple):
 def run_sgd(
     parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
 ) -> DescentPath:
-    """Run SGD on mini-batches of digits; a seed gives the same mini-batches for every parametrization.
+    """Return the `DescentPath` of SGD on mini-batches of digits, the same mini-batches for every parametrization.
 
-    `inputs`: a key of `INPUTS`. Each run starts from the same w, whose length is g. With weight norm a step is at
+    `inputs`: a key of `INPUT_SIZES`. Each run starts from the same w, whose length is g. With weight norm a step is at
     right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).
 
     Source: Salimans & Kingma 2016, section 2.1.
@@ -174,10 +174,9 @@ def run_sgd(
 
 
 def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
-    """Compare the losses of two runs, on average over the early steps and at the end.
+    """Return two signs, for the mean of the early losses and for the last loss: -1 if the first run has the lower.
 
-    Returns:
-        Two signs: -1 if the first run has the lower loss, 0 if both are about equal, 1 if it has the higher loss.
+    A sign is 0 if both losses are about equal, 1 if the first run has the higher loss.
     """
     pairs = np.array([[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)])
     gaps = (pairs[0] - pairs[1]) / pairs.max(axis=0)
@@ -186,12 +185,12 @@ def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
 
 
 def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Compute the angles between vectors (..., size) in radians, exact for small ones too (Kahan's formula)."""
+    """Return the angles between vectors a and b (..., size) in radians, exact for small ones too (Kahan's formula)."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
     return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
 
 
 def measure_growth_gap(path: DescentPath, rate: float) -> float:
-    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂L/∂v‖² a step, relative to ‖v‖²."""
+    """Return the largest error of the prediction that a step adds rate² ‖∂L/∂v‖² to ‖v‖², relative to ‖v‖²."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

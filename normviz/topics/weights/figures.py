@@ -49,7 +49,7 @@ def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, th
 
 
 def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
-    """Return a figure of histograms of stretch factors by name, with a line at 1."""
+    """Return a figure with a histogram of the stretch factors of each name in `kinds`, and a line at 1."""
     colours = THEMES[theme]
     edges = np.linspace(0, 1.05 * max(float(max(map(np.max, kinds.values()))), 1.0), BINS + 1)
     figure = Figure()

@@ -43,18 +43,29 @@ from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-EARLY_WORDS = {-1: "Faster", 0: "No faster", 1: "Slower"}
-LATE_WORDS = {-1: "a lower loss", 0: "about equal", 1: "a higher loss"}
-"""Words for the signs of `compare_losses`."""
+ANSWERS = {
+    (-1, -1): "Here it does: after {steps} steps the loss is {weight}, without weight norm {plain}.",
+    (-1, 0): "Here it is faster at first. After {steps} steps both losses are about equal.",
+    (-1, 1): "Here it is faster at first, but its loss is higher after {steps} steps.",
+    (0, -1): "Here it is no faster at first, but its loss is lower after {steps} steps.",
+    (0, 0): "Here it does not: both losses are about equal.",
+    (0, 1): "Here it does not: after {steps} steps the loss is {weight}, without weight norm {plain}.",
+    (1, -1): "Here it is slower at first, but its loss is lower after {steps} steps.",
+    (1, 0): "Here it is slower at first. After {steps} steps both losses are about equal.",
+    (1, 1): "Here it is slower: after {steps} steps the loss is {weight}, without weight norm {plain}.",
+}
+"""The answer to "Does weight normalization train faster?" by the signs of `compare_losses`."""
+
+FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 40vh))"
 
 ABOVE_ONE = 1 + 1e-9
 """Smallest ratio that counts as above 1, beyond rounding."""
 
 
 def show_weight_norm(view: View, theme: str) -> None:
-    """Show the paths of w with and without weight norm, and the lengths of w and v."""
+    """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
-    Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_show_steps, runs, view["rate"], theme))
+    Player(PREFIX, "step", "Step of SGD", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
@@ -66,7 +77,7 @@ def show_weight_norm(view: View, theme: str) -> None:
 
 
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
-    """Return the lengths and losses of all runs at every step, as columns by name."""
+    """Return the lengths and losses of all runs as columns by name, with an element for each step."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses
@@ -74,18 +85,19 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step."""
+    """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
     st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _draw_plane(runs, step, theme)
-    with right:
         _explain_runs(theme)
         curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-        _draw_curves(curves, step, "loss", "10rem", theme, has_legend=False)
+        _draw_curves(curves, step, "loss", FIGURE_HEIGHT, theme, has_legend=False)
+    with right:
+        st.markdown(f"Path of the two weights. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
+        _draw_plane(runs, step, theme)
         if step:
-            st.markdown(_explain_speed(run, step))
+            st.markdown(_explain_rate_factor(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -102,31 +114,30 @@ _RUN_SENTENCES = {
 
 def _explain_runs(theme: str) -> None:
     """Show what the two runs train, in the colours of their paths."""
-    grey = "Lighter" if theme == "light" else "Darker"
     first, second = DIGIT_PAIR
-    st.markdown(f"Two runs of SGD learn to tell digits {first} and {second} apart. {grey} grey: a lower loss.")
+    st.markdown(f"Two runs of stochastic gradient descent (SGD) learn to tell {first} from {second}.")
     show_legend(
         (style_curve(k, THEMES[theme])["color"], name, text) for k, (name, text) in enumerate(_RUN_SENTENCES.items())
     )
 
 
 def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
-    """Return the losses at a step; after the last step, the answer of the whole run."""
+    """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:
         return f"Before the first step both runs have a loss of {weight}."
     if step < STEPS:
         return f"Step {step}: the loss is {weight} with weight norm, {plain} without."
-    early, late = compare_losses(runs["weight"], runs["plain"])
-    return f"{EARLY_WORDS[early]} at first with weight norm, {LATE_WORDS[late]} by step {STEPS}."
+    return ANSWERS[compare_losses(runs["weight"], runs["plain"])].format(weight=weight, plain=plain, steps=STEPS)
 
 
-def _explain_speed(run: DescentPath, step: int) -> str:
-    """Explain the speed of weight norm by its factor of the learning rate."""
+def _explain_rate_factor(run: DescentPath, step: int) -> str:
+    """Return a sentence on the factor by which weight norm multiplies the learning rate, at the start and at a step."""
     first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
+    g, length = (format_number(each[0], 3) for each in (run.g, run.lengths))
     return (
-        "**Why?** Weight norm multiplies the learning rate for the direction of w by (g/‖v‖)²: "
-        f"**{first}** at the start, **{now}** at step {step}."
+        f"**Why?** When w turns, weight norm multiplies the learning rate by (g/‖v‖)²: ({g}/{length})² = **{first}** "
+        f"at the start, **{now}** at step {step}."
     )
 
 
@@ -144,26 +155,20 @@ def _draw_curves(
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     """Draw the plane of the two weights at a step."""
     drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
-    best, start, v = get_best_weights(), runs["weight"].w[0], runs["weight"].v
-    length = float(np.linalg.norm(start))
-    circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
-    grid = make_square_grid(np.concatenate([*drawn.values(), v, circle, best[None]]))
+    best, start = get_best_weights(), runs["weight"].w[0]
+    grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at "
-        f"({_format_coordinates(best)}). From ({_format_coordinates(start)}), on a circle of radius {length:.3g} "
-        f"around the origin: {places}. v is the arrow to ({_format_coordinates(v[step])})."
+        f"({_format_coordinates(best)}). From ({_format_coordinates(start)}): {places}."
     )
     show_figure(
-        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, v, step, theme),
-        "plane",
-        alt,
-        "min(34rem, 95vw, var(--nv-plane, 49vh))",
+        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme), "plane", alt, FIGURE_HEIGHT
     )
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Explain why v only gets longer, and why it therefore turns less."""
+    """Return sentences on why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
@@ -184,7 +189,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
     w = get_layer_weights(view["layer"], view["trained"], view["seed"])
     run = run_power_iteration(flatten_to_matrix(w), ITERATION_COUNT, view["seed"])
     pairs, values = get_stretch_ratios(w, view["layer"], view["seed"])
-    Player(PREFIX, "iteration", "Step of the power iteration", ITERATION_COUNT, "iteration_pace").show(
+    Player(PREFIX, "iteration", "Step of the power iteration", ITERATION_COUNT, speeds=(2,)).show(
         partial(_show_division, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
     st.markdown(_describe_bounds(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
@@ -194,7 +199,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
 
 
 def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
-    """Show the weights divided by the estimate of a step, and pairs of digits before and after the layer.
+    """Show in two figures how far a layer stretches inputs, before and after the division by the estimate of a step.
 
     `patches`: True for a convolution, whose weights see one patch at a time.
     """
@@ -220,7 +225,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
 
 
 def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
-    """Describe the bounds on the stretch of a layer after spectral norm."""
+    """Return sentences on how much a layer after spectral norm can stretch or shrink distances."""
     above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "

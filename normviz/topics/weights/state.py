@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import choice, integer, number_choice
+from normviz.core.settings import choice, integer
 from normviz.topics.weights.descent import (
     PARAMETRIZATIONS,
     STEPS,
@@ -29,7 +29,6 @@ from normviz.topics.weights.weights import (
     train_first_layer,
 )
 from normviz.ui.link import View, create_params
-from normviz.ui.player import SPEEDS
 
 PAGE = "weights"
 PREFIX = PAGE + " "
@@ -40,8 +39,8 @@ SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
-    **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
+    **dict.fromkeys(("rate", "length", "start", "batch", "step"), ("norm",)),
+    **dict.fromkeys(("layer", "trained", "iteration"), ("spectral",)),
 }
 """The panels of each value that does not belong to all of them."""
 
@@ -55,7 +54,6 @@ class Page(Setting):
 
     show: str = choice("norm", SHOWN)
     step: int = integer(STEPS, 0, STEPS)
-    pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
     )
@@ -63,7 +61,6 @@ class Page(Setting):
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
     iteration: int = integer(ITERATION_COUNT, 0, ITERATION_COUNT)
-    iteration_pace: int = number_choice(2, SPEEDS)
 
 
 PARAMS = create_params(Page, PREFIX)
@@ -75,39 +72,39 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link of today: the former panel "all" had the layers of spectral norm."""
+    """Return the page and today's query parameters for those of a former link, whose panel "all" is now "spectral"."""
     return PAGE, {**link} | ({"show": "spectral"} if link.get("show") == "all" else {})
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
-    """Return the whole run of SGD for each parametrization, by key."""
+    """Return the whole run of SGD of each parametrization in `RUN_NAMES`, by key; cached."""
     return {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Compute the mean loss at the points of a grid of two weights, (y, x)."""
+    """Return the mean losses (y, x) at the points of a grid of two weights; cached."""
     return compute_mean_loss(load_regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def get_best_weights() -> np.ndarray:
-    """Return the two weights of the lowest loss."""
+    """Return the two weights of the lowest loss, (2,); cached."""
     return find_lowest_loss_weights(load_regression("plane"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_layer_weights(layer: str, trained: int, seed: int) -> np.ndarray:
-    """Return the weights of a layer (kh, kw, Cin, Cout), trained or initial."""
+    """Return the weights (kh, kw, Cin, Cout) of a layer after `trained` training steps; cached."""
     return train_first_layer(FIRST_LAYERS[layer], trained, seed)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Compute by how much a layer stretches distances between digits, without and with spectral norm.
+    """Return how far a layer stretches distances, "before" and "after" spectral norm, and its singular values; cached.
 
-    Also returned: the singular values of the whole normalized layer, 0 for input directions that it maps to 0.
+    They are those of the whole normalized layer, 0 for input directions that it maps to 0.
     """
     before, after = (
         build_operator_matrix(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat)

@@ -41,7 +41,7 @@ class FirstLayer:
 
     @property
     def side(self) -> int:
-        """The side of the patch that a unit sees."""
+        """The side length of the square patch that a unit sees."""
         return isqrt(self.fan_in)
 
     @property
@@ -85,12 +85,12 @@ def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:
 
 
 def flatten_to_matrix(w: np.ndarray) -> np.ndarray:
-    """Reshape a weight tensor to its (kh·kw·Cin, Cout) matrix."""
+    """Reshape weights (kh, kw, Cin, Cout) to the matrix (kh·kw·Cin, Cout)."""
     return w.reshape(-1, w.shape[-1])
 
 
 def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
-    """Build the matrix of the whole layer as a linear map (64, patches·Cout) of pictures.
+    """Return the matrix (64, patches·Cout) of the whole layer, with weights w, as a linear map of pictures.
 
     For a dense layer it equals the layer's matrix. For a convolution it is larger, with other singular values than
     those of `flatten_to_matrix(w)`.
@@ -103,7 +103,7 @@ def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
 
 
 def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
-    """Compute w = g v / ‖v‖ for every column of v (fan-in, Cout), or for one vector.
+    """Return w = g v / ‖v‖ for every column of v (fan-in, Cout), or for one vector.
 
     Source: Salimans & Kingma 2016, eq. 2.
     """
@@ -111,7 +111,7 @@ def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
 
 
 def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute ∂L/∂v, at right angles to v, and ∂L/∂g of w = g v / ‖v‖ from dw = ∂L/∂w.
+    """Return ∂L/∂v, at right angles to v, and ∂L/∂g of w = g v / ‖v‖ from dw = ∂L/∂w.
 
     Shapes as in `apply_weight_norm`. Source: Salimans & Kingma 2016, eq. 3.
     """
@@ -148,7 +148,7 @@ class PowerIteration(NamedTuple):
 
 
 def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
-    """Estimate the largest singular value of a matrix (fan-in, Cout) by power iteration from a random vector.
+    """Return the `PowerIteration` from a random vector to the largest singular value of a matrix m (fan-in, Cout).
 
     Source: Miyato et al. 2018, Algorithm 1.
     """
@@ -167,7 +167,7 @@ def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIterat
 
 
 def _make_unit_vector(v: np.ndarray) -> np.ndarray:
-    """Compute v/‖v‖; 0 stays 0."""
+    """Return v/‖v‖; 0 stays 0."""
     length = np.linalg.norm(v)
     return v / length if length else v
 
@@ -178,7 +178,7 @@ PAIR_COUNT = 2000
 
 
 def sample_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sample pairs of different handwritten digits as rows: two arrays (count, 64)."""
+    """Return random pairs of different digits as rows: two arrays (count, 64)."""
     images, _ = load_digits()
     flat = images.reshape(len(images), -1)
     rng = np.random.default_rng([seed, 1])
@@ -187,7 +187,7 @@ def sample_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make pairs of inputs 0.1 apart along each singular direction, the most stretched first: (64, 64) each.
+    """Return pairs of inputs 0.1 apart along singular directions of k, most stretched first: two arrays (64, 64).
 
     Directions that K maps to nothing are among them.
     """
@@ -197,15 +197,15 @@ def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 def compute_lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Compute ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; at most σ₁(K)."""
+    """Return ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; at most σ₁(K)."""
     gap = np.linalg.norm(x - y, axis=1)
     if not gap.all():
         raise InvalidInput("a pair of equal points has no ratio; the points of a pair must differ.")
     return np.linalg.norm((x - y) @ k, axis=1) / gap
 
 
-def measure_critic_slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
-    """Compute ‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); at most σ₁(K).
+def measure_critic_gradients(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
+    """Return ‖∇f(x)‖ at every row of x for a random critic f(x) = aᵀ max(Kᵀx, 0); at most σ₁(K).
 
     The random a is spectrally normalized too, ‖a‖ = 1, and ReLU multiplies by 0 or 1.
     """

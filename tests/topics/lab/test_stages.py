@@ -132,7 +132,7 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
 
     alone, beside, whole = told(C="window(1)"), told(H="full", C="window(1)"), told(C="window(9)")
     assert (alone.slides, alone.gathered) == (True, None)
-    assert (beside.slides, beside.gathered.without_windows) == (False, Field((OWN, FULL, OWN, OWN)))
+    assert (beside.slides, beside.gathered.with_own_windows) == (False, Field((OWN, FULL, OWN, OWN)))
     assert beside.says.endswith("288 numbers become 96.")
     assert "C averaged" in whole.says
     assert whole.says.endswith("288 numbers become 48.")

@@ -77,10 +77,10 @@ def test_a_setting_repeats_the_forward_passes_that_it_affects(change, rows):
         Setting(batch=8),
         TableResultCache(),
     )
-    for job in results.plan_measurements(schemes, setting):
+    for job in results.list_missing_measurements(schemes, setting):
         results.store_forward(job, run_to_end(job))
-    assert results.plan_measurements(schemes, setting) == []
-    assert len(results.plan_measurements(schemes, replace(setting, **change))) == rows
+    assert results.list_missing_measurements(schemes, setting) == []
+    assert len(results.list_missing_measurements(schemes, replace(setting, **change))) == rows
 
 
 def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
@@ -90,6 +90,6 @@ def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
     assert np.isnan(results.get_forward(scheme, setting).gaps).all()
     for measured in (steps[2], steps[-1], steps[1]):
         results.store_forward(job, measured)
-        assert len(results.plan_measurements([scheme], setting)) == int(measured is steps[2])
+        assert len(results.list_missing_measurements([scheme], setting)) == int(measured is steps[2])
     assert np.array_equal(results.get_forward(scheme, setting).gaps, measure_forward_gaps([scheme], setting)[0])
     assert len(steps[-1].gaps) == len(MEASURED_NETWORKS)

@@ -59,15 +59,17 @@ def keys(jobs):
 
 def fill_until(results, steps, schemes, setting):
     """What a run leaves that is stopped after so many steps of every job."""
-    for job in results.find_missing(schemes, setting):
+    for job in results.list_missing_trainings(schemes, setting):
         trained = perform_job(job, Until(steps))
         if trained is not None:
             results.store_outcome(job, trained)
 
 
 def test_what_is_trained_is_not_missing(results):
-    assert results.find_missing(SCHEMES_3, SETTING) == []
-    assert TableResultCache().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
+    assert results.list_missing_trainings(SCHEMES_3, SETTING) == []
+    assert TableResultCache().list_missing_trainings(SCHEMES_3, SETTING) == [
+        TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
+    ]
     for row, scheme in enumerate(SCHEMES_3):
         trained = train_losses(SCHEMES_3, SETTING)[:, row]
         assert_repeated({"losses": results.get_losses(scheme, SETTING)}, {"losses": trained})
@@ -89,15 +91,15 @@ def test_what_is_trained_is_not_missing(results):
     ids=str,
 )
 def test_a_setting_retrains_what_it_affects_and_nothing_else(results, change, expected):
-    assert keys(results.find_missing(SCHEMES_3, replace(SETTING, **change))) == expected
+    assert keys(results.list_missing_trainings(SCHEMES_3, replace(SETTING, **change))) == expected
 
 
 def test_a_new_row_trains_alone_and_one_computation_once(results):
     rows = [*SCHEMES_3, SCHEMES["group"]]
-    assert keys(results.find_missing(rows, SETTING)) == [(["group"], ALL)]
+    assert keys(results.list_missing_trainings(rows, SETTING)) == [(["group"], ALL)]
     conv = replace(SETTING, layer="conv")
     alike = [SCHEMES["instance"], SCHEMES["layer-spatial"]]
-    assert [len(job.rows) for job in TableResultCache().find_missing(alike, conv)] == [1]
+    assert [len(job.rows) for job in TableResultCache().list_missing_trainings(alike, conv)] == [1]
 
 
 def test_what_was_kept_equals_what_is_trained_anew():
@@ -131,7 +133,7 @@ def test_a_stopped_run_leaves_a_beginning_and_open_answers():
     assert all(
         cell.trained is False for cell in cells if not cell.predicted and cell.transformation == "dataset-rescaling"
     )
-    assert results.find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
+    assert results.list_missing_trainings(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
 
 
 def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
@@ -149,7 +151,7 @@ def test_a_longer_run_is_not_lost_to_a_shorter_one():
     for steps in (1, 3):
         job = TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
         results.store_outcome(job, perform_job(job, Until(steps)))
-    assert results.find_missing(SCHEMES_3, SETTING) == []
+    assert results.list_missing_trainings(SCHEMES_3, SETTING) == []
     assert np.array_equal(results.get_losses(SCHEMES_3[0], SETTING), whole)
 
 
@@ -171,7 +173,7 @@ def test_what_is_kept_is_bounded():
     "read",
     [
         lambda results, scheme: results.get_losses(scheme, SETTING),
-        lambda results, scheme: results.find_missing([scheme], SETTING),
+        lambda results, scheme: results.list_missing_trainings([scheme], SETTING),
         lambda results, scheme: [results.get_failure(scheme, SETTING, network) for network in ALL],
     ],
     ids=["losses", "missing", "failure"],
@@ -250,7 +252,9 @@ def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole
     fill_until(results, EXPLODING.steps + 1, [SCHEMES["none"]], EXPLODING)
     assert len(diagnosed) == 2
     assert len(results.get_losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1
-    assert len(results.find_missing([SCHEMES["none"]], EXPLODING)) == 1  # whole losses come with their reasons
+    assert (
+        len(results.list_missing_trainings([SCHEMES["none"]], EXPLODING)) == 1
+    )  # whole losses come with their reasons
 
 
 @pytest.mark.parametrize(

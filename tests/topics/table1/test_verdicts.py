@@ -58,7 +58,7 @@ def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
 def test_a_sweep_has_no_gap_where_nothing_is_changed():
     settings, results = sweeps.build_delta_settings(SMALL)[: len(sweeps.DELTAS)], TableResultCache()
     for setting in settings:
-        for job in results.plan_measurements([SCHEMES["layer"]], setting):
+        for job in results.list_missing_measurements([SCHEMES["layer"]], setting):
             results.store_forward(job, run_to_end(job))
     gaps = sweeps.collect_forward_gaps([SCHEMES["layer"]], settings, results)[:, 0]
     factors = [key in FACTORS for key in TRANSFORMATIONS]
@@ -244,7 +244,7 @@ def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
     assert (cell.predicted, cell.forward, cell.trained, cell.agrees) == (False, None, None, True)
     assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.missing_reasons
     before = TableResultCache()
-    for job in before.plan_measurements([scheme], setting):
+    for job in before.list_missing_measurements([scheme], setting):
         before.store_forward(job, run_to_end(job))
     waits = table.build_cells([scheme], setting, before)
     assert {cell.forward_unanswered for cell in waits if cell.forward_gap < 0.01} == {"In float64: Not measured yet."}
@@ -317,23 +317,21 @@ def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(
             assert (f"what parts the twins here is rounding to {dtype}" in cell.missing_reasons) == unfounded
 
 
-@pytest.mark.parametrize("gap", [0.0, 1e-5])
-def test_losses_that_let_no_rounding_through_do_not_tell_what_it_does(gap, monkeypatch):
-    results = TableResultCache()
-    results.compute_missing([SCHEMES["batch"]], SMALL)
-    kinds = {"": gap, "probe": 0.5}  # and of copies that are disturbed by rounding nothing comes through
-    gaps = np.array([kinds.get(network.disturbed, 0.0) for network in NETWORKS])
-    monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(gaps, (len(losses), 1)))
-    for cell in table.build_cells([SCHEMES["batch"]], SMALL, results):
-        assert cell.trained is None
-        assert "exactly the original's losses" in cell.unanswered
+def test_a_twin_is_apart_although_no_control_is(monkeypatch):
+    """Losses of copies that rounding disturbs may equal the original's by chance; a twin far from it is still apart."""
+    for gap, expected in ((0.1, False), (1e-5, None), (0.0, None)):
+        kinds = {"": gap, "probe": 0.5}
+        gaps = np.array([kinds.get(network.disturbed, 0.0) for network in NETWORKS])
+        monkeypatch.setattr(table, "compute_loss_gaps", lambda losses, gaps=gaps: np.tile(gaps, (len(losses), 1)))
+        assert {cell.trained for cell in cells_of(SMALL, ("none",)).values()} == {expected}
 
 
-def test_a_dead_network_lets_no_rounding_through():
+def test_a_dead_network_is_not_together():
     setting = Setting(delta=69.57489532405434, steps=18, batch=4, width=2, depth=4, seed=6217, device="cpu")
     cell = cells_of(setting, ("weight",))["weight", "dataset-rescaling"]
-    assert cell.forward is cell.predicted
-    assert "exactly the original's losses" in cell.unanswered
+    assert cell.forward is cell.predicted is False
+    assert cell.trained is None
+    assert "might not show such a change" in cell.unanswered
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from normviz.topics.weights.weights import (
     compute_lipschitz_ratios,
     flatten_to_matrix,
     make_singular_pairs,
-    measure_critic_slopes,
+    measure_critic_gradients,
     run_power_iteration,
     sample_digit_pairs,
     train_first_layer,
@@ -192,7 +192,7 @@ def test_no_ratio_and_no_slope_is_above_the_largest_singular_value(seed, columns
     most = np.linalg.norm(k, 2) * (1 + 1e-12)
     for pairs in (sample_digit_pairs(20, seed), make_singular_pairs(k, seed)):
         assert compute_lipschitz_ratios(k, *pairs).max() <= most
-        assert measure_critic_slopes(k, pairs[0], seed).max() <= most
+        assert measure_critic_gradients(k, pairs[0], seed).max() <= most
 
 
 @given(seeds, st.integers(1, 80))
@@ -210,7 +210,7 @@ def test_the_slope_is_the_gradient_of_autograd():
     a = np.random.default_rng([4, 3]).standard_normal(12)
     there = tensor(x)
     (torch.relu(there @ torch.from_numpy(k)) @ torch.from_numpy(a / np.linalg.norm(a))).sum().backward()
-    np.testing.assert_allclose(measure_critic_slopes(k, x, 4), np.linalg.norm(there.grad, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(measure_critic_gradients(k, x, 4), np.linalg.norm(there.grad, axis=1), rtol=1e-12)
 
 
 def test_the_pairs_are_of_different_points():

@@ -168,7 +168,7 @@ def check_lower_bound(seed: int) -> Iterator[Trial]:
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
         digits, _ = weights.sample_digit_pairs(weights.PAIR_COUNT, each)
-        return weights.measure_critic_slopes(train_layer_matrices("square", each)[1], digits, each)
+        return weights.measure_critic_gradients(train_layer_matrices("square", each)[1], digits, each)
 
     def left(each: int) -> float:
         """Return the change of the smallest over the largest singular value by the division."""

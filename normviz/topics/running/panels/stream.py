@@ -10,7 +10,7 @@ from normviz.charts.palette import TEXT_COLOURS, THEMES
 from normviz.core.text import join_words
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
-from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_output_span
+from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_max_output
 from normviz.topics.running.state import PACES, PREFIX, build_stream_setting, compute_page_averages, get_trace
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
@@ -96,7 +96,7 @@ def draw_digits(
     view: View, stream_trace: StreamTrace, averages: RunningAverages, batch: StreamBatch, theme: str
 ) -> DrawnFigure:
     """Draw the digits of the batch, and their outputs at the page's unit."""
-    widest = float(compute_output_span(stream_trace, averages, view["eps"])[view["unit"] - 1])
+    widest = float(compute_max_output(stream_trace, averages, view["eps"])[view["unit"] - 1])
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
     outputs = {name: values[:, unit] for name, values in batch.output.items()}
     shown = BatchOutputs(batch.pictures, batch.classes, outputs, widest, view["batch"])

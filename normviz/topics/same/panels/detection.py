@@ -26,7 +26,7 @@ from normviz.topics.same.state import ANY_LAYOUT, ARRAY_SOURCES, LAYOUT_NAMES, O
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.saving import draw_download_button
 
 ARRAYS_KEY = PREFIX + "arrays"
@@ -43,13 +43,14 @@ def show_detector(view: View) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox(
-            "Input and output", list(ARRAY_SOURCES), **bind_widget(PREFIX + "try"),
+            "Input and output", list(ARRAY_SOURCES), **make_widget_arguments(PREFIX + "try"),
             format_func=ARRAY_SOURCES.__getitem__,
         )  # fmt: skip
         if view["try"] == OWN_FILES:
             _draw_upload()
         st.selectbox(
-            "Axes", list(LAYOUT_NAMES), **bind_widget(PREFIX + "layout"), format_func=LAYOUT_NAMES.__getitem__,
+            "Axes", list(LAYOUT_NAMES), **make_widget_arguments(PREFIX + "layout"),
+            format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
     arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].make_arrays()

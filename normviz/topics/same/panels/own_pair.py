@@ -25,7 +25,7 @@ from normviz.topics.same.state import (
 from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.frame import show_error
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.scheme_picker import format_scheme_choice
 
 TYPED_KEY = PREFIX + "typed"
@@ -48,7 +48,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
                 column.text_input(
-                    f"{capitalize_first(side)}: {label}", **bind_widget(f"{PREFIX}{side}_{name}"),
+                    f"{capitalize_first(side)}: {label}", **make_widget_arguments(f"{PREFIX}{side}_{name}"),
                     placeholder="no such step", help=FIELD_HELP,
                 )  # fmt: skip
 

@@ -23,7 +23,7 @@ from normviz.topics.same.identities import (
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import View
-from normviz.ui.locks import bind_widget
+from normviz.ui.locks import make_widget_arguments
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
 PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
@@ -64,9 +64,12 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
                 describe_measurement(identity, x.shape, is_within_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
-    with words, st.container(horizontal=True, vertical_alignment="bottom"):
+    with words, st.container(horizontal=True, vertical_alignment="bottom", key="pairs"):
         st.selectbox(
-            "All pairs", PAIRS, **bind_widget(PREFIX + "row"), format_func=partial(_format_pair, shape=x.shape)
+            "All pairs",
+            PAIRS,
+            **make_widget_arguments(PREFIX + "row"),
+            format_func=partial(_format_pair, shape=x.shape),
         )
         if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
             st.button("Start again", on_click=_restart_quiz)

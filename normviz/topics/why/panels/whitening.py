@@ -137,7 +137,7 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.
 
 
 def _describe_scaled(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
-    """Describe how closely batch norm attains mean 0 and variance 1."""
+    """Describe how close batch norm's outputs come to mean 0 and to their predicted variances."""
     predicted = np.diag(before) / (np.diag(before) + eps)
     gap, mean = _format_gap(np.abs(predicted - np.diag(after)).max()), _format_gap(np.abs(result.mean(0)).max())
     return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
