@@ -202,7 +202,7 @@ def test_the_table_has_what_every_block_is_multiplied_by():
     table = open_page(show="fisher").table[0].value.set_index("Block")
     assert list(table.loc["w, W′ = 2W"]) == ["× 1", "× ¼", "× ¼", "× ¼"]
     assert list(table.loc["γ, x′ = 2x"]) == ["× 4", "× 1", "× 4", "× 1"]
-    assert open_page(outputs="bernoulli").table[0].value["None"][0].startswith("≈ 0.")
+    assert open_page(outputs="bernoulli").table[0].value["No norm"][0].startswith("≈ 0.")
 
 
 def test_the_length_of_w_moves_the_step_with_normalization_only():
