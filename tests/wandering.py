@@ -61,7 +61,7 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"learning", "before", "bands", "bias", "lines"},
     "invariance": {"grid table"},
-    "geometry": {"space", "lengths", "with"},
+    "geometry": {"space", "lengths"},
     "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian"},
     "weights": {"plane", "ellipses"},

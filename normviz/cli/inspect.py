@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(json.dumps(report.to_json(), ensure_ascii=False, indent=2) if arguments.json else report)
     for finding in report.findings:
         print_message(f"{finding.layer or 'model'}: {finding.finding}")
-    return 1 if any(finding.is_mistake for finding in report.findings) else 0
+    return 1 if any(finding.problem.is_mistake for finding in report.findings) else 0
 
 
 def load_model(source: str) -> tuple[Any, Any]:

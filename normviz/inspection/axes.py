@@ -32,7 +32,7 @@ class AxisRoles:
     is_certain: bool
 
     def make_layout(self, ndim: int) -> str:
-        """Return the layout as letters, such as "NCHW"; heads are H and their channels C."""
+        """Return a letter for each of `ndim` axes, such as "NCHW"; heads are H, and their channels C."""
         letters = [""] * ndim
         if self.example is not None:
             letters[self.example] = "N"
@@ -75,7 +75,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
 def choose_channel_axis(
     model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
 ) -> AxisRoles:
-    """Return the roles of a call's axes, with the channels where γ varies if the layers around leave them open.
+    """Return the `AxisRoles` of a call's input; its channels are where γ varies if the layers around leave that open.
 
     The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
     takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.

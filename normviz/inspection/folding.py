@@ -14,7 +14,7 @@ EXACT = 1e-9
 
 
 def find_folding_obstacles(names: list[str], recorder: Recorder, run: Callable[[], Tensor]) -> dict[str, str]:
-    """Return for each batch norm why it cannot be folded into the layer before; "" if it can.
+    """Return by name why each batch norm cannot be folded into the layer before it; "" if it can.
 
     `recorder`, `run`: the record of the model in inference, and a function that returns its output.
     """

@@ -25,7 +25,7 @@ class ConstantStatistics:
 
 
 def find_constant_statistics(call: LayerCall) -> tuple[Probe, ConstantStatistics] | None:
-    """Return the buffers m and v with which a call computes γ (x - m) / sqrt(v + ε) + β, and the `Probe`, or None."""
+    """Return the `Probe` and the mean m and variance v of a call that computes γ (x - m) / sqrt(v + ε) + β, or None."""
     shape = choose_probe_shape(call.compute, call.x.shape)
     zero, one = (call.compute(torch.full(shape, float(k), dtype=torch.float64)) for k in (0, 1))
     factor, shift = one - zero, zero

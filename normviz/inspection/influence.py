@@ -37,10 +37,7 @@ def measure_batch_influence(model: nn.Module, batch: Any) -> float:
 
 
 def compute_output_matrix(model: nn.Module, batch: Any, size: int) -> Tensor:
-    """Return the model's floating-point outputs that have a row per example, as one matrix (size, numbers).
-
-    The model's buffers stay as they are.
-    """
+    """Return the outputs with a row per example as one matrix (size, numbers) of float64; buffers stay as they are."""
     with keep_state(model):
         output = call_model(model, batch)
     rows = [
@@ -52,7 +49,7 @@ def compute_output_matrix(model: nn.Module, batch: Any, size: int) -> Tensor:
 
 
 def compare_first_rows(output: Tensor, other: Tensor) -> float | None:
-    """Return the root mean square change of the first row, in standard deviations of the output, or None."""
+    """Return the root mean square change of the first row over the output's deviation; None for fewer than two rows."""
     if len(output) < 2 or not output.numel():
         return None
     spread = float(output.std(correction=0))

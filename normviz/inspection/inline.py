@@ -170,7 +170,7 @@ class OperationLog:
         return found
 
     def _trace_candidate(self, last: int, has_root: bool) -> InlineCandidate:
-        """Return the candidate of a product: the operations from the tensor that its data come from to its γ and β."""
+        """Return the candidate of product `last`: the operations from the tensor of its data up to its γ and β."""
         x = self._find_source(last)
         y, taken = self.operations[last].output, {last}
         for k in range(last + 1, min(last + MAX_OPERATIONS, len(self.operations))):

@@ -142,7 +142,7 @@ def build_layer_report(
 
 
 def measure_statistics(x: Tensor, probe: Probe, layout: str) -> dict[str, float]:
-    """Return numbers on a layer's input x by name: range, dead channels, and mean squares, alone and beside ε."""
+    """Return numbers on a layer's input x by name, such as its largest value, dead channels and mean squares."""
     found: dict[str, float] = {"largest_input": float(x.abs().max())}
     if "C" in layout and x.ndim > 1:
         axis = layout.index("C")

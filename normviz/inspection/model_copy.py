@@ -43,10 +43,7 @@ def copy_model(model: nn.Module) -> nn.Module:
 
 
 def _undo_compilation(model: nn.Module) -> nn.Module:
-    """Replace in place the modules that `torch.compile` compiled by their originals, and return the model.
-
-    Compiled code has no calls to record.
-    """
+    """Undo `torch.compile` of a model's modules in place, as compiled code has no calls to record; return the model."""
     model = getattr(model, "_orig_mod", model)
     for module in list(model.modules()):
         module._compiled_call_impl = None
@@ -186,10 +183,7 @@ def find_batch_size(batch: Any) -> int:
 
 
 def replace_examples(batch: Any, examples: Sequence[int]) -> Any:
-    """Return a copy of the batch with other numbers in the examples at these indices.
-
-    Floats become noise of the tensor's mean and deviation, integers other integers of its range.
-    """
+    """Return a copy of the batch with noise, or other integers of the range, in the examples at these indices."""
     size, chosen = find_batch_size(batch), list(examples)
     generator = torch.Generator().manual_seed(1)
 

@@ -57,8 +57,8 @@ class ModelReport:
             lines += [
                 "",
                 f"{finding.layer or 'model'}: {finding.finding}",
-                f"  {finding.advice}",
-                f"  {finding.thread}",
+                f"  {finding.problem.advice}",
+                f"  {finding.problem.thread}",
             ]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
@@ -68,8 +68,8 @@ class ModelReport:
         head = "".join(f"<th>{escape(each)}</th>" for each in COLUMNS)
         table = f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
         items = [
-            f"<li><b>{escape(each.layer or 'model')}</b>: {escape(each.finding)} {escape(each.advice)} "
-            f'<a href="{escape(each.thread)}">thread</a></li>'
+            f"<li><b>{escape(each.layer or 'model')}</b>: {escape(each.finding)} {escape(each.problem.advice)} "
+            f'<a href="{escape(each.problem.thread)}">thread</a></li>'
             for each in self.findings
         ]
         remarks = [

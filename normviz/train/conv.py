@@ -23,7 +23,7 @@ PICTURES_PER_PASS = 64
 
 
 class UnitResponse(NamedTuple):
-    """Activity of a layer's units over many pictures, averaged over channels: two tensors (schemes, networks, H, W).
+    """Share of pictures on which units are above 0, and deviation of pre-activations: (schemes, networks, H, W) each.
 
     Attributes:
         on: the share of pictures for which a unit is above 0.
@@ -116,10 +116,7 @@ class Conv:
 
 
 def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
-    """Return the `UnitResponse` from means over pictures, each (schemes, networks, H, W, C).
-
-    `on`: of units above 0; `mean`, `square`: of pre-activations and their squares.
-    """
+    """Return the `UnitResponse` from means over pictures: of units above 0, pre-activations and their squares."""
     variance = (square - mean.square()).clamp(min=0)
     return UnitResponse(on.mean(-1), variance.mean(-1).sqrt())
 
@@ -140,5 +137,5 @@ def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> tor
 
 
 def load_digit_pictures(device: torch.device) -> Digits:
-    """Load digits onto a device as pictures (digits, height, width) in 0..1: training, validation and test."""
+    """Return the training, validation and test digits as pictures (digits, height, width) in 0..1 on a device."""
     return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in load_digit_parts(device)))

@@ -114,7 +114,7 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Return error rates (schemes, networks) in inference for each set in `unseen`, with statistics from x.
+        """Return a list of the error rates (schemes, networks) in inference on each set in `unseen`.
 
         Args:
             x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,
@@ -178,7 +178,7 @@ class Digits(NamedTuple):
 
 
 def load_digit_parts(device: torch.device) -> Digits:
-    """Load digits onto a device as rows of pixels in 0..1, split into training, validation and test."""
+    """Return the training, validation and test digits as rows of pixels (digits, 64) in 0..1 on a device."""
     (x, labels), test = load_digit_rows(), load_digit_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)

@@ -20,12 +20,7 @@ EXACT_OPERATIONS = [
 def open_device(name: str, storage: str = "float32") -> torch.device:
     """Return the torch device of a key of `DEVICES`, and make torch compute float32 in full precision.
 
-    Args:
-        name: a key of `DEVICES`.
-        storage: the type of its tensors.
-
-    Raises:
-        InvalidInput: the device is missing or does not have the type.
+    `storage`: the dtype of its tensors. Raises InvalidInput if the device is missing or does not have the dtype.
     """
     force_exact_arithmetic()
     return torch.device(resolve_device(name, storage))

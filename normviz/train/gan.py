@@ -205,7 +205,7 @@ class GanTraining:
 
 
 def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Sample latent numbers z (seeds, count, LATENT_SIZE); `stream` from 4 on selects each seed's random stream."""
+    """Sample latent numbers z (seeds, count, LATENT_SIZE) from N(0, 1), each seed from its random stream `stream`."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
@@ -213,7 +213,7 @@ def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor
 def _sample_layer_weights(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Return initial weights and biases for layers of these sizes; `part` is the first layer's random stream."""
+    """Return lists of initial weights and biases for layers of these sizes; `part` is the first random stream."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(

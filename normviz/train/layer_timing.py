@@ -57,7 +57,7 @@ def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarra
 
 
 def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
-    """Return a function (x, γ, β) -> y that computes the general form of a scheme, without β if it is None."""
+    """Return a function (x, γ, β) -> y that normalizes by the general form of a scheme; β may be None."""
     norm = NormLayer([scheme], shape, eps, like)
 
     def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -130,7 +130,7 @@ class LayerBenchmark:
         ]
 
     def time_layers(self, repeats: int) -> tuple[float, np.ndarray]:
-        """Return the shortest of `repeats` times in seconds, of a copy, and of each layer's passes.
+        """Return the seconds of a copy and of both passes of every layer, each the shortest of `repeats` times.
 
         Layers are timed one after the other, in alternating order, so that all of them meet the same load. Their times
         are (implementations, schemes, 2), for a forward pass and for both passes, NaN if PyTorch has no such layer.

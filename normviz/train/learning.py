@@ -73,7 +73,7 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Return the example indices of each mini-batch, (steps, networks, batch), each below `count`.
+    """Return the example indices of each mini-batch, an integer tensor (steps, networks, batch), each below `count`.
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
@@ -84,10 +84,7 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
 def sample_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Sample initial weights N(0, scale²), (schemes, networks, *shape), the same for all schemes of a seed.
-
-    `part`: the number of this parameter, which gives it a random stream of its own.
-    """
+    """Sample weights N(0, scale²), (schemes, networks, *shape), equal for all schemes; `part` selects the stream."""
     drawn = [np.random.default_rng([seed, 2, part]).standard_normal(shape) for seed in seeds]
     first = torch.from_numpy(scale * np.stack(drawn)).to(dtype)
     return first.expand(schemes, *first.shape).clone()

@@ -46,7 +46,7 @@ class NormLayer:
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ of mini-batches joined along N, each by its own statistics; store the means for inference."""
+        """Return x̂ of mini-batches joined along N, each by its own statistics; store their mean for inference."""
 
         def normalize(number: int, where: Any, form: TrainingForm) -> torch.Tensor:
             xhat, self.statistics[number] = form.collect_statistics(x[where].unflatten(2, (-1, self.shape[0])))

@@ -59,7 +59,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index in `NETWORKS` of a transformation's twin, whose learning rate is scaled too if `follows`."""
+    """Return the index in `NETWORKS` of the twin with this transformation; `follows` if its learning rate is scaled."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -72,10 +72,9 @@ BASE_POSITIONS = [
 
 @lru_cache(maxsize=128)  # every cell of Table 1 asks several times
 def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
-    """Return the indices, below `count`, of two controls: the original and one twin, with this random disturbance.
+    """Return the indices in `MEASURED_NETWORKS` of the copies of the original and one twin with this disturbance.
 
-    `key`: the key of the twin's transformation; a twin without this disturbance has no index. Indices are of
-    `MEASURED_NETWORKS`, and `disturbed` is a value of `NetworkSpec.disturbed`.
+    `key`: of the twin's transformation. `disturbed`: as in `NetworkSpec`. `count`: only indices below this number.
     """
     found = [
         (place, network.transformation)
@@ -217,10 +216,7 @@ def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in
 
 @lru_cache(maxsize=64)
 def sample_data_shift(setting: Setting) -> np.ndarray:
-    """Return the shift τ of the data: a number for every pixel, or for every input channel of a convolution.
-
-    Cached and read-only, since every row of Table 1 asks for it.
-    """
+    """Return the shift τ of the data, a number per pixel, or one for a convolution; read-only and cached."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
     tau.flags.writeable = False
@@ -233,7 +229,7 @@ def _build_inputs(images: np.ndarray, setting: Setting) -> np.ndarray:
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
-    """Return W (kh, kw, Cin, Cout) transformed: all times δ, or one unit's vector times δ, or every vector plus τ."""
+    """Return W (kh, kw, Cin, Cout) after `change`: all times δ, one unit's vector times δ, or every vector plus τ."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:
@@ -245,7 +241,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
 
 
 def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
-    """Return the learning rate of every unit's weights, (1, 1, 1, Cout), scaled for re-scaled weights if it follows."""
+    """Return the learning rates of the units' weights, (1, 1, 1, Cout), scaled with them if `network.follows`."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)

@@ -123,7 +123,7 @@ class Recurrent:
             yield state
 
     def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of the sum of `parts`, the pre-activations at a step; with "apart", the sum of each part's x̂."""
+        """Return x̂ of the sum of `parts`, the pre-activations at a step, or the sum of each part's own x̂."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
@@ -135,7 +135,7 @@ class Recurrent:
         return sum(found[1:], found[0])
 
     def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Return γ b̂ + β of the inputs' part b = U x of the pre-activations, at all steps of sequences x."""
+        """Return γ b̂ + β for b = U x, the inputs' part of the pre-activations, at all steps: (…, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
         return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
@@ -200,7 +200,7 @@ def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistic
 
 
 def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
-    """Return the state of every sequence after its own last step, from the states that `iterate_states` yields."""
+    """Return the last state of every sequence, from the states that `iterate_states` yields for `read_counts`."""
     ends = [
         state[:, :, :, after:now]
         for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)
@@ -210,7 +210,7 @@ def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int
 
 
 def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
-    """Convert pictures (…, N, pixels) in 0..1 to sequences (…, N, steps, inputs) in −1..1, row by row, after a wait.
+    """Convert pictures (…, N, pixels) in 0..1 to sequences (…, N, steps, inputs) in −1..1, beginning after `waits`.
 
     `waits`: the number of leading steps without ink, −1, of each of the N sequences.
     """

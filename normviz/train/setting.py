@@ -78,7 +78,7 @@ class Setting:
 
     @property
     def in_float64(self) -> "Setting":
-        """This setting in float64, to tell effects of low-precision rounding from others."""
+        """This setting with dtype float64, to tell effects of low-precision rounding from others."""
         return self if self.dtype == "float64" else replace(self, dtype="float64")
 
     @property

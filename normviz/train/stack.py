@@ -34,7 +34,7 @@ def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
 
 @dataclass
 class StackData:
-    """Digits on the device, from which a call with a step makes mini-batches; attributes as in `TrainingProblem`."""
+    """Function from a step to every network's mini-batch on the device, with attributes as in `TrainingProblem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor

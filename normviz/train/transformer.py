@@ -113,7 +113,7 @@ class Transformer:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors, each (placements, networks, …) or shared by the placements' layers."""
+        """All learned tensors."""
         places = [*(place for each in self.places for place in each.values()), self.end]
         normalized = [tensor for place in places if place.used for tensor in (place.gain, place.bias)]
         weights = [weight for branch in self.branches for weight in branch]

@@ -51,8 +51,10 @@ PICTURE_TRANSFORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 """The functions of pictures in 0..1 that make the second task, by its name."""
 
 
-def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[TuningTask, TuningTask]:
-    """Return the first task and the second task of this name; the second has `examples` digits per network.
+def make_tuning_tasks(
+    name: str, seeds: Sequence[int], examples: int, device: torch.device
+) -> tuple[TuningTask, TuningTask]:
+    """Return the first and the second `TuningTask` of this name; the second one has `examples` digits per network.
 
     Args:
         name: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
@@ -108,7 +110,7 @@ class TunedNetworks:
     def replicate(self, copies: int, momenta: Sequence[float], fresh_classifier: bool = True) -> "TunedNetworks":
         """Return `copies` clones of these networks whose running averages use these momenta from now on.
 
-        `fresh_classifier`: True to start the new classifier from its random weights, False from a copy of the old one.
+        Their new classifier is the one of random weights if `fresh_classifier`, else a copy of the old one.
         """
 
         def several(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -141,7 +143,7 @@ class TunedNetworks:
         )
 
     def compute_logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
-        """Compute logits (methods, networks, N, classes) of x (networks or 1, N, pixels) by one of the classifiers."""
+        """Compute logits (methods, networks, N, classes) of pictures x by the old or the `new` task's classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
             x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
@@ -162,7 +164,7 @@ def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_ind
 
 @torch.no_grad()
 def measure_parameter_changes(after: TunedNetworks, before: TunedNetworks) -> dict[str, torch.Tensor]:
-    """Return the largest absolute change of a parameter in each of the `parameter_groups`, each (methods, networks)."""
+    """Return by name the largest absolute change of a parameter in the `parameter_groups`, each (methods, networks)."""
     return {
         name: torch.stack(
             [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.parameter_groups[name], strict=True)]

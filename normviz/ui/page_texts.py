@@ -209,14 +209,6 @@ PAGE_TEXTS = (
                 takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is "
                 "η/‖W‖². SGD makes W longer and so lowers this rate.",
             ),
-            "fisher": PanelText(
-                question="How much does a step change the predictions?",
-                why="The Fisher information measures a step by the change of the predictions, not by the distance that "
-                "the weights move.",
-                first="Change **KL of the border** and watch the regions. Then change the **Length**.",
-                takeaway="With normalization, longer weights need a longer step for the same change of the "
-                "predictions.",
-            ),
         },
     ),
     PageText(
@@ -329,12 +321,11 @@ PAGE_TEXTS = (
         page="model",
         title="Your model",
         section="Training",
-        question="What do the normalizations in your model do?",
-        why="We swap the other examples of a batch, then call eval(), and measure how much each normalization’s output "
-        "changes.",
-        first="Select a row of the table to see its layer. Then open **your own model**.",
-        takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
-        "and whether training and inference agree.",
+        question="Do the normalizations in your model have a problem?",
+        why="We run a PyTorch model on one batch, in training and in inference mode, and look for common mistakes.",
+        first="Select a row of the table to see its problem and what to do. Then open **your own model**.",
+        takeaway="Check three things in every model: which axes are averaged, whether the rest of a batch changes an "
+        "output, and whether training and inference agree.",
         see=(
             RelatedPage("Why training and inference differ", "running"),
             RelatedPage("Name a layer from two arrays", "identities"),

@@ -17,6 +17,9 @@ class HiddenPart(NamedTuple):
     selectors: str
 
 
+_HEADLINE = ".stElementContainer:has(> .stMarkdown :is(h2, h3)):not(:is(.st-key-cover, .st-key-question) *)"
+"""Selector of a line that says what a figure shows, which is no question."""
+
 HIDDEN_PARTS = {
     "sidebar": HiddenPart(
         "Sidebar",
@@ -25,6 +28,19 @@ HIDDEN_PARTS = {
     "menu": HiddenPart("Menu", '[data-testid="stHeader"], [data-testid="stPageLink"]'),
     "tabs": HiddenPart("Tabs", '.stTabs [role="tablist"]'),
     "text": HiddenPart("Heading", ".st-key-story, .st-key-question, .st-key-takeaway"),
+    "controls": HiddenPart(
+        "Controls on the page",
+        ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
+        ":has(> .st-key-cases), .st-key-case:not(:has(.st-key-answer)) .stExpander, .stDownloadButton, "
+        '[class*="st-key-"]:is([class*="-player"], [class*="-place"]), .st-key-pair .stButton, '
+        ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
+    ),
+    "answer": HiddenPart(
+        "Headline and numbers",
+        f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
+        ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
+        ".stColumn:has(> * > * > .st-key-element)",
+    ),
 }
 """Parts that a link can hide, by their names in the link."""
 
@@ -123,7 +139,7 @@ def build_restriction_style(page: str, only: str, hide: Sequence[str], covered: 
     rules = [f"{', '.join(hidden)} {{ display: none !important; }}"] if hidden else []
     rules += _ALONE if only else []
     if covered:
-        keys = ", ".join([*(f".st-key-{key}" for key in covered), ".stTabs"])  # tabs tell numbers of the figure
+        keys = ", ".join([*(f".st-key-{key}" for key in covered), ".st-key-below", HIDDEN_PARTS["answer"].selectors])
         rules += [
             f":is({keys}), :is({keys}) * {{ visibility: hidden !important; }}",
             f".st-key-{covered[0]} {{ anchor-name: --nv-covered; min-height: 9rem; }}",

@@ -67,17 +67,6 @@ def test_a_link_opens_its_stage(page, server):
     soon(page, lambda: "stage=divide" in page.url)
 
 
-def test_the_length_is_moved_by_the_keyboard_and_the_sentence_follows(page, server):
-    open_page(page, server, "?show=fisher")
-    sentence = page.get_by_role("heading", level=3).first
-    expect(sentence).to_have_text(re.compile("a step of length 0.897 changes"))
-    slider = page.locator(".stSlider, .stSelectSlider", has_text="Length of every").get_by_role("slider").first
-    slider.focus()
-    page.keyboard.press("Home")
-    expect(sentence).to_have_text(re.compile("a step of length 0.112 changes"))
-    soon(page, lambda: "length=0.25" in page.url)
-
-
 def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
     open_page(page, server, "?stage=divide")
     sentence = page.get_by_role("heading", level=3).first

@@ -48,7 +48,7 @@ from normviz.ui.tensor import make_tensor
 PANELS = {
     "why": ("show", ("learning", "saturation", "whitening", "outside", "identity", "history")),
     "gradients": ("show", ("graph", "formula", "jacobian", "answer")),
-    "geometry": ("show", ("vectors", "rate", "fisher")),
+    "geometry": ("show", ("vectors", "rate")),
     "running": ("panel", ("switch", "wrong", "companions")),
     "identities": ("panel", ("same", "variants", "own", "detect")),
     "weights": ("show", ("norm", "spectral")),
@@ -157,7 +157,7 @@ sys.meta_path.insert(0, Hidden())
 """
 """The beginning of a program for which some libraries are not installed."""
 
-SLOW = ("saturation", "fisher", "wrong")
+SLOW = ("saturation", "wrong")
 CHEAP = [each for each in STATES if each[0] not in ("invariance", "model") and not {*SLOW} & {*each[1].values()}]
 """The states whose scripts run in less than a second."""
 

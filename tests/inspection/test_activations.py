@@ -49,7 +49,7 @@ def test_what_enters_a_layer_gives_its_output(tmp_path):
 def test_statistics_of_kept_groups_are_those_of_the_layer(tmp_path):
     model = nn.Sequential(nn.Conv2d(3, 64, 1), nn.GroupNorm(32, 64), nn.Conv2d(64, 640, 1), nn.LayerNorm([640, 9, 9]))
     _, file = recorded(model, torch.randn(8, 3, 9, 9), tmp_path / "a.npz")
-    layer = parse_model_file(file).choose_layer("1")
+    layer = parse_model_file(file).choose_row("1")
     assert layer.recorded.x.size <= MAX_LAYER_ELEMENTS
     scheme, x = find_layer_scheme(layer), make_recorded_tensor(layer)
     assert (scheme.key, x.shape[3] // scheme.parameters["groups"]) == ("group", 2)
@@ -185,8 +185,8 @@ def test_the_shipped_examples_are_of_today(key):
     assert [(layer.name, layer.keys) for layer in shown.layers] == [
         (layer.name, tuple(scheme.key for scheme in layer.schemes)) for layer in report.layers
     ]
-    assert [(each.key, each.layer, each.advice) for each in shown.findings] == [
-        (each.key, each.layer, each.advice) for each in report.findings
+    assert [(each.problem, each.layer, each.finding) for each in shown.findings] == [
+        (each.problem, each.layer, each.finding) for each in report.findings
     ]
     assert all(each.recorded is not None for each in shown.layers)
     assert (EXAMPLES_FOLDER / f"{key}.npz").stat().st_size < 100_000

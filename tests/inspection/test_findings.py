@@ -7,6 +7,7 @@ from inspected_models import ChannelsFirst, LastAxisMeanSquare, MeanSquares, mak
 from torch import nn
 
 import normviz
+from normviz.describe.problems import PROBLEMS
 from normviz.inspection.findings import CHECKS
 
 
@@ -146,10 +147,13 @@ def test_a_mistake_is_found_and_its_absence_too(key):
     assert key not in list_keys(sound)
 
 
-def test_every_finding_has_a_case_and_a_public_thread():
-    assert set(CASES) == {*CHECKS, "train-eval-gap", "folding"}
-    assert all(check.thread.startswith("https://github.com/") for check in CHECKS.values())
-    assert all(check.advice.endswith(".") for check in CHECKS.values())
+def test_every_problem_has_a_case_and_short_words():
+    assert set(CASES) == set(PROBLEMS) == {*CHECKS, "train-eval-gap", "folding"}
+    for problem in PROBLEMS.values():
+        assert problem.thread.startswith("https://github.com/")
+        assert problem.advice.endswith(".")
+        assert len(problem.title) <= 23  # the table's column
+        compile(problem.code, "fix", "eval")
 
 
 def test_folding_says_which_batch_norms_stay_and_why():
@@ -163,7 +167,7 @@ def test_folding_says_which_batch_norms_stay_and_why():
         "1 of 4 batch norms can be folded into the layer before: 1. Not 3: something else stands between. "
         "Not 4.norm: the layer before it is used elsewhere, too. Not 6: the weight before it is computed."
     )
-    assert not finding.is_mistake
+    assert not finding.problem.is_mistake
     assert not [each for each in normviz.inspect(model.train(), make_images()).findings if each.key == "folding"]
 
 
@@ -188,7 +192,7 @@ def test_a_finding_is_in_the_text_the_html_and_the_json():
     (finding,) = report.findings
     for text in (repr(report), report._repr_html_()):
         assert finding.finding in text
-        assert finding.thread in text
+        assert finding.problem.thread in text
     (record,) = report.to_json()["findings"]
     assert set(record) == {"layer", "key", "finding", "advice", "thread"}
     assert record["layer"] == "1"

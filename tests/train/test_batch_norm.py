@@ -7,7 +7,7 @@ from torch import nn
 from normviz.topics.experiments.fine_tuning import TASK_NAMES
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.tuning import TunedNetworks, make_tasks
+from normviz.train.tuning import TunedNetworks, make_tuning_tasks
 
 MOMENTA = (0.01, 0.1, 1.0)
 EPS = 1e-3
@@ -106,10 +106,10 @@ def test_what_is_copied_leaves_the_first_as_it_was():
 
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_a_task_has_few_digits_for_every_network_to_learn_and_others_to_be_tested_on(name):
-    first, second = make_tasks(name, (0, 7), 64, CPU)
+    first, second = make_tuning_tasks(name, (0, 7), 64, CPU)
     assert second.x.shape == (2, 64, 64)
     assert not second.x[0].equal(second.x[1])
-    assert second.x[1].equal(make_tasks(name, (7,), 64, CPU)[1].x[0])
+    assert second.x[1].equal(make_tuning_tasks(name, (7,), 64, CPU)[1].x[0])
     for one, other in ((first.test, second.test), (first.validation, second.validation)):
         assert one[0].shape[1] == len(one[1])
         assert other[0].equal(one[0]) == (name == "same")
@@ -121,7 +121,7 @@ def test_a_task_has_few_digits_for_every_network_to_learn_and_others_to_be_teste
 
 
 def test_digits_to_learn_from_are_neither_among_those_that_choose_nor_among_those_to_be_tested_on():
-    first, second = make_tasks("same", (0, 7), 64, CPU)
+    first, second = make_tuning_tasks("same", (0, 7), 64, CPU)
     learned = {tuple(row) for task in (first, second) for row in task.x.flatten(0, 1).tolist()}
     chosen, tested = ({tuple(row) for row in some[0][0].tolist()} for some in (second.validation, second.test))
     assert len(learned) == first.x.shape[1]

@@ -4,6 +4,7 @@ from html import escape
 
 from normviz.classroom.lessons.handout_figures import draw_step_cubes
 from normviz.classroom.lessons.lesson import Lesson, LessonStep
+from normviz.classroom.lessons.lesson_links import make_step_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_html
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, Words, fill_words, get_words
 
@@ -52,7 +53,7 @@ def _format_question(number: int, step: LessonStep, words: Words) -> str:
 <p><strong>{format_lesson_html(step.question)}</strong></p>
 <ul>{answers}</ul>
 <p class="room">{words["your-answer"]}</p>
-<p>{fill_words(words, "page", link=f"<code>{escape(step.link)}</code>")}</p></section>
+<p>{fill_words(words, "page", link=f"<code>{escape(make_step_link(step))}</code>")}</p></section>
 """
 
 

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import normviz
-from normviz.classroom.lessons.lesson import LESSON_PARAM
+from normviz.classroom.lessons.lesson import LESSON_PARAM, LessonPlace, LessonStep
 from normviz.core.text import join_words
 from normviz.ui.link import PRESENTING_PARAM, Param, clean_values, format_repair_note
 from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.ui.restrictions import declare_restrictions
 from normviz.ui.unknown_names import find_unknown_names, shorten_text
 
 TOPIC_FOLDERS = {"tensor_lab": "lab", "identities": "same", "invariance": "table1"}
@@ -30,6 +31,23 @@ def split_page_link(link: str) -> tuple[str, dict[str, str]]:
     """
     parts = urlsplit(link)
     return parts.path.strip("/") or PAGE_TEXTS[0].page, dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str, str], list[str]]:
+    """Split the link beside a step: the page's script, the values, and the parts to hide, by default all controls."""
+    page, values = split_page_link((is_answered and step.reveal) or step.link)
+    hidden = values.pop("hide", "sidebar,controls,tabs")
+    return page, values, declare_restrictions(page, ())["hide"].find_nearest(hidden, {})
+
+
+def make_step_link(step: LessonStep, place: LessonPlace | None = None) -> str:
+    """Make the link to a place in a lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1".
+
+    Without a place: the link of the step's page, with all its parts.
+    """
+    page, values, _ = split_step_link(step, place is not None and place.answer is not None)
+    values |= {} if place is None else {LESSON_PARAM: place.format_for_link()}
+    return f"/{'' if page == PAGE_TEXTS[0].page else page}?{urlencode(values, safe=',')}"
 
 
 def describe_link_mistakes(link: str) -> list[str]:

@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.classroom.lessons.catalogue import get_lessons
 from normviz.classroom.lessons.handout import build_handout
 from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
-from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
+from normviz.classroom.lessons.lesson_links import canonicalize_values, split_step_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 from normviz.classroom.lessons.page_notes import read_page_notes
 from normviz.classroom.lessons.teacher_notes import format_teacher_note
@@ -13,9 +13,13 @@ from normviz.describe.interface_words import Words, fill_words, get_words
 from normviz.ui.frame import show_language_choice, switch_to_page
 from normviz.ui.link import RESET_LINK_KEY, get_language, trust_link
 from normviz.ui.page_texts import PAGE_TEXTS, translate_page_text
+from normviz.ui.restrictions import build_restriction_style
 
 PLACE_KEY = "lesson place"
 """Session key of the last place in a lesson, as text for a link."""
+
+CONTROLS_KEY = "lesson controls"
+"""Session key that is True while a visitor has the sidebar shown beside steps that hide it."""
 
 LIST_PAGE = "lessons"
 """Name of the script of the page that lists the lessons."""
@@ -33,18 +37,11 @@ def find_place(text: str | None) -> LessonPlace | None:
     return place if has_answer else place._replace(answer=None)
 
 
-def is_question_open() -> bool:
-    """Return True if the link names a step of a lesson whose question is not answered yet."""
-    place = find_place(st.query_params.get(LESSON_PARAM))
-    return place is not None and place.answer is None
-
-
 def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
     """Make the link to a place in a lesson, or, for None, to the list of lessons: the page's script, and the values."""
     if place is None:
         return LIST_PAGE, {}
-    step = get_lessons()[place.key].steps[place.step]
-    page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
+    page, values, _ = split_step_link(get_lessons()[place.key].steps[place.step], place.answer is not None)
     return page, canonicalize_values(page, values) | {LESSON_PARAM: place.format_for_link()}
 
 
@@ -63,8 +60,11 @@ def show_lesson_bar() -> bool:
     step = lesson.steps[place.step]
     with st.container(key="lesson", gap="xsmall"):
         _show_title(lesson, place, words)
-        st.markdown(f"{format_lesson_markdown(step.text)} **{format_lesson_markdown(step.question)}**")
+        st.markdown(f"{format_lesson_markdown(step.text)}  \n**{format_lesson_markdown(step.question)}**")
         _show_answers(step, place, words)
+    page, _, hidden = split_step_link(step, place.answer is not None)
+    shown = [part for part in hidden if part == "answer" or not st.session_state[CONTROLS_KEY]]
+    st.html(f"<style>{build_restriction_style(page, '', shown, ())}</style>")
     return True
 
 
@@ -82,6 +82,7 @@ def _show_title(lesson: Lesson, place: LessonPlace, words: Words) -> None:
                 words["next" if after else "finish"], key="lesson-next", shortcut="N",
                 type="secondary" if place.answer is None else "primary",
             )  # fmt: skip
+        st.toggle(words["controls"], key=CONTROLS_KEY)
     if went_back or went_on:
         switch_to_page(*make_place_link(after if went_on else before))
 

@@ -14,7 +14,7 @@ ReadVersions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
 class StateReader:
-    """Reader of one class's state: requests that arrive during a look into the database share the next look.
+    """Reader of one class's state: requests that arrive during a read of the database share the next read.
 
     So each sees all that was written before it arrived, and a whole class costs two looks.
     """

@@ -18,7 +18,7 @@ from normviz.web.script_routes import prefix_base_path
 
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
-    """Return the data of the lecturer's page for `web.components.desk.show_desk`.
+    """Return the data of the lecturer's page for `web.components.desk.show_desk`, as a dict.
 
     `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
     """

@@ -1,13 +1,10 @@
 """The question of a step of a lesson, and the link to the step."""
 
-from urllib.parse import urlencode
-
 from normviz.classroom.lessons.catalogue import get_lessons
-from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, LessonStep
-from normviz.classroom.lessons.lesson_links import split_page_link
+from normviz.classroom.lessons.lesson import Lesson, LessonPlace, LessonStep
+from normviz.classroom.lessons.lesson_links import make_step_link
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.describe.interface_words import DEFAULT_LANGUAGE
-from normviz.ui.page_texts import PAGE_TEXTS
 
 
 def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
@@ -30,13 +27,6 @@ def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question
         _remove_bold(step.answers[right].reason),
         make_step_link(step, place._replace(answer=right)),
     )
-
-
-def make_step_link(step: LessonStep, place: LessonPlace) -> str:
-    """Return the link to a place in a lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1"."""
-    page, values = split_page_link(step.link if place.answer is None else step.reveal or step.link)
-    address = "" if page == PAGE_TEXTS[0].page else page
-    return f"/{address}?{urlencode(values | {LESSON_PARAM: place.format_for_link()})}"
 
 
 def list_lesson_steps(language: str = DEFAULT_LANGUAGE) -> list[dict]:

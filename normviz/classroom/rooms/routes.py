@@ -110,13 +110,13 @@ async def post_snapshot(asked: ClassRequest) -> Body:
 
 
 async def post_close(asked: ClassRequest) -> Body:
-    """Close the current question to further answers."""
+    """Close the current question to further answers, and return {"closed": True}."""
     await asked.change_class(lambda store: store.close_question(asked.code, asked.secret))
     return {"closed": True}
 
 
 async def post_reveal(asked: ClassRequest) -> Body:
-    """Close the current question, and show the class the right answer and the counts."""
+    """Close the current question and show the class the right answer and the counts; return both flags."""
     await asked.change_class(lambda store: store.reveal_answer(asked.code, asked.secret))
     return {"closed": True, "revealed": True}
 
@@ -129,7 +129,7 @@ async def post_pace(asked: ClassRequest) -> Body:
 
 
 async def post_end(asked: ClassRequest) -> Body:
-    """End the class, which deletes everything in it."""
+    """End the class, which deletes everything in it, and return {"ended": True}."""
     await asked.change_class(lambda store: store.end_class(asked.code, asked.secret))
     return {"ended": True}
 
@@ -167,10 +167,7 @@ async def delete_old_classes() -> AsyncIterator[None]:
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
-    """Return the routes of classes and of the students' page, below the base path of the app.
-
-    `rooms`: by default those in the database of the environment.
-    """
+    """Return the routes of classes and of the students' page, with `rooms` or those in the environment's database."""
     served = rooms or get_rooms()
 
     async def open_class(request: Request) -> Response:
@@ -253,6 +250,6 @@ def _get_address(request: Request) -> str:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise RefusedRequest if, as browsers say in a header, a page of another site sent the request."""
+    """Raise RefusedRequest if the browser says in a header that a page of another site sent the request."""
     if request.headers.get("sec-fetch-site") == "cross-site":
         raise RefusedRequest(403, "other-site")

@@ -23,7 +23,7 @@ PAGE_PICTURES: dict[str, Callable[[View], list[StepPart]]] = {
 
 
 def draw_step_picture(link: str) -> list[StepPart]:
-    """Draw the picture of a link; [] for a page that has none without a server.
+    """Draw the picture of a link, without a headline that it hides; [] for a page that has none without a server.
 
     Raises:
         InvalidInput: the values of the link do not fit each other.
@@ -32,4 +32,5 @@ def draw_step_picture(link: str) -> list[StepPart]:
     if page not in PAGE_PICTURES:
         return []
     view, _ = clean_values(list_page_params(page), values)
-    return PAGE_PICTURES[page](view)
+    parts, hidden = PAGE_PICTURES[page](view), values.get("hide", "")
+    return [part for part in parts if part.name != "heading" or "answer" not in hidden]

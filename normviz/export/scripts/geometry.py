@@ -1,11 +1,10 @@
-"""The script of the page "Step size": layer norm of three numbers, effective learning rate, or Fisher information."""
+"""The script of the page "Step size": layer norm of three numbers, or effective learning rate."""
 
 from collections.abc import Callable
 
 from normviz.core.settings import build_settings
 from normviz.export.scheme_code import write_settings_code
 from normviz.export.script import PageScript, write_code, write_text
-from normviz.topics.geometry.fisher import FisherModel
 from normviz.topics.geometry.rate import RateSetting
 from normviz.topics.geometry.three_channels import INCOMING_GRADIENT, LEARNING_RATE, ThreeChannelExample
 from normviz.ui.link import View
@@ -94,45 +93,8 @@ def _write_rate(view: View) -> PageScript:
     return PageScript("The effective learning rate", cells, "train")
 
 
-def _write_fisher(view: View) -> PageScript:
-    model = build_settings(FisherModel, view)
-    cells = [
-        write_text("How far may the weights of a unit move, across w, until its predictions change by a KL distance?"),
-        write_code(
-            """
-            from normviz.topics.geometry.fisher import (
-                FisherModel, compute_gain_factors, compute_scaling_powers, compute_step_lengths
-            )
-
-            model = $model
-            print(model)
-            distance = $distance
-            for scheme in ("none", $scheme):
-                now, twice = (compute_step_lengths(scheme, model, distance, factor) for factor in (1.0, 2.0))
-                print(f"{scheme}, KL = {distance:g}: {now.across:.8g}, and {twice.across:.8g} if w were twice as long")
-            """,
-            model=write_settings_code(model, "FisherModel"),
-            distance=view["distance"],
-            scheme=view["scheme"],
-        ),
-        write_text("By which power of 2 does each block of the Fisher information grow if W, x or γ doubles?"),
-        write_code(
-            """
-            for scheme in ("none", $scheme):
-                for (block, change), power in compute_scaling_powers(scheme, model).items():
-                    print(f"{scheme}, block {block}, {change} doubled: 2^{power.exponent:.4g}")
-            error, square, of_gain = compute_gain_factors($scheme, model)
-            print(f"x̂² {square:.8g}, squared prediction error {error:.8g}, F of γ {of_gain:.8g}")
-            """,
-            scheme=view["scheme"],
-        ),
-    ]
-    return PageScript("Fisher information and normalization", cells, "train")
-
-
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "vectors": _write_vectors,
     "rate": _write_rate,
-    "fisher": _write_fisher,
 }
 """The function that writes the script of each panel."""

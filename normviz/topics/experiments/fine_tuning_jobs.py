@@ -73,10 +73,10 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
     def steps(self) -> Iterator[JobStep[Arrays]]:
         from normviz.train.batch_norm import BatchNorm
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, to_numpy
-        from normviz.train.tuning import TunedNetworks, make_tasks, measure_mean_drift, measure_parameter_changes
+        from normviz.train.tuning import TunedNetworks, make_tuning_tasks, measure_mean_drift, measure_parameter_changes
 
         device = open_float32_device(self.device)
-        first, second = make_tasks(self.task, self.networks, self.examples, device)
+        first, second = make_tuning_tasks(self.task, self.networks, self.examples, device)
         network = TunedNetworks(self.networks, LAYER_WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
         learner = Trainer([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}

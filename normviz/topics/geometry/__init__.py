@@ -1,1 +1,1 @@
-"""Step size: layer norm in space, the effective learning rate, and the Fisher information."""
+"""Step size: layer norm in space, and the effective learning rate."""

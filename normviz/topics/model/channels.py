@@ -1,4 +1,4 @@
-"""Channels of a layer with running averages: how far the batch is from them."""
+"""Channels of a layer with running averages: what training and inference compute with, and how far apart they are."""
 
 from typing import NamedTuple
 
@@ -10,35 +10,38 @@ CLOSE = 1.1
 """A standard deviation of up to this many times another one counts as equal, and a mean as near by the rest."""
 
 
-class ChannelGaps(NamedTuple):
-    """Differences between a batch and the running averages of a layer, for each channel.
+class ChannelAverages(NamedTuple):
+    """One statistic of each channel, in the batch and as running average, and how far apart they are, in a heading."""
 
-    Attributes:
-        number: the channels' places among the recorded ones.
-        shift: the batch's mean minus the running one, in running standard deviations.
-        ratio: the running standard deviation over the batch's: inference divides by so many times the batch's.
+    name: str
+    batch: np.ndarray
+    running: np.ndarray
+    heading: str
+
+
+def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | None:
+    """Compare the statistics of the batch with the running averages, from the four rows of a recording.
+
+    The heading is on the median channel. The statistic is the standard deviation, or the mean where only this one
+    differs. None without a channel of finite numbers.
     """
-
-    number: np.ndarray
-    shift: np.ndarray
-    ratio: np.ndarray
-
-
-def compute_channel_gaps(statistics: np.ndarray, eps: float) -> ChannelGaps:
-    """Compute the gaps of all channels whose numbers are finite, from the four rows of a recording."""
     mean, variance, running_mean, running_variance = statistics.astype(float)
     with np.errstate(all="ignore"):
-        deviation = np.sqrt(running_variance + eps)
-        shift, ratio = (mean - running_mean) / deviation, deviation / np.sqrt(variance + eps)
-    (number,) = np.nonzero(np.isfinite(shift) & np.isfinite(ratio) & (ratio > 0))
-    return ChannelGaps(number, shift[number], ratio[number])
-
-
-def summarize_gaps(gaps: ChannelGaps) -> str:
-    """Summarize in a heading how far the running averages of the median channel are from the batch."""
-    shift, ratio = float(np.median(np.abs(gaps.shift))), float(np.median(gaps.ratio))
-    if not 1 / CLOSE <= ratio <= CLOSE:
-        return f"Inference divides by {typeset(ratio, 2)} times the deviation of this batch"
-    if shift > CLOSE - 1:
-        return f"Inference subtracts a mean {typeset(shift, 2)} deviations from that of this batch"
-    return "The running averages fit this batch"
+        batch, running = np.sqrt(variance + eps), np.sqrt(running_variance + eps)
+        shift, ratio = np.abs(mean - running_mean) / running, running / batch
+    kept = np.isfinite(shift) & np.isfinite(ratio) & (ratio > 0)
+    if not kept.any():
+        return None
+    middle, factor = (float(np.exp(np.median(each))) for each in (np.log(ratio[kept]), np.abs(np.log(ratio[kept]))))
+    if factor <= CLOSE < 1 + np.median(shift[kept]):
+        heading = f"At inference, the mean is off by {np.median(shift[kept]):.0%} of a standard deviation"
+        return ChannelAverages("mean", mean[kept], running_mean[kept], heading)
+    if middle > CLOSE:
+        heading = f"At inference, its outputs vary {typeset(middle, 2)} times less than in training"
+    elif middle < 1 / CLOSE:
+        heading = f"At inference, its outputs vary {typeset(1 / middle, 2)} times more than in training"
+    elif factor > CLOSE:
+        heading = f"The running averages are off by a factor of {typeset(factor, 2)}, up or down"
+    else:
+        heading = "The running averages match this batch"
+    return ChannelAverages("standard deviation", batch[kept], running[kept], heading)

@@ -1,4 +1,4 @@
-"""Panels of the page "Your model": findings, the table of layers, and one layer with its links."""
+"""Panels of the page "Your model": the table of problems and layers, and one row of it with its picture and links."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ import streamlit as st
 
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.wording import format_shape
-from normviz.topics.model.channels import compute_channel_gaps, summarize_gaps
-from normviz.topics.model.figures import draw_channel_gaps
+from normviz.topics.model.channels import compare_averages
+from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
     find_single_value,
@@ -19,20 +19,19 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
-from normviz.topics.model.scale_effect import describe_scale_effect, measure_scale_effect
 from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES, get_model
 from normviz.topics.model.wording import (
-    CHANGE_UNIT,
-    COLUMN_HELP,
+    NEGLIGIBLE,
+    WHOLE_MODEL,
+    describe_influences,
     describe_layer,
-    describe_output,
-    explain_axes,
-    group_findings,
+    describe_soundness,
     list_cancelled,
-    list_problems,
     name_scheme,
+    name_statistics,
     summarize_model,
-    tabulate_layers,
+    tabulate_rows,
+    write_fix,
 )
 from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
@@ -42,71 +41,41 @@ from normviz.web.components.plot import show_figure
 MAX_NOTES = 3
 """Notes below the table."""
 
-MAX_NAMED_LAYERS = 4
-"""Layers that a finding names."""
-
-CHANNELS_NOTE = "Each dot is a channel. Where the dashed lines cross, batch and running averages agree."
-"""Explanation of the figure of channels."""
+FIGURE_HEIGHT = "13rem"
 
 TABLE_KEY = PREFIX + "table"
 
 
 def show(view: View, theme: str) -> None:
-    """Show a report: its findings, its layers, and beside them the chosen one; nothing until there is a report."""
+    """Show a report: its layers with their problems, and beside them the chosen row; nothing without a report."""
     model = get_model(view)
     if model is None:
         return
-    with st.container(gap="xsmall", key="findings"):
-        show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
         show_unmeasured(model)
         return
-    layer = model.choose_layer(view["layer"])
-    left, right = st.columns([8, 5], gap="medium")
+    row = model.choose_row(view["layer"])
+    left, right = st.columns([14, 11], gap="medium")
     with left:
-        show_layers(model, layer)
+        show_rows(model, row)
     with right:
-        show_layer(layer, [each for each in model.findings if each.layer == layer.name], view, theme)
+        if row is None:
+            show_model(model, theme)
+        else:
+            show_layer(row, model, view, theme)
 
 
-def show_findings(model: ReportedModel) -> None:
-    """Show a summary, and below it, folded if there are any, the findings, those of the same text together."""
-    summary, output, problems = escape_markdown(summarize_model(model)), describe_output(model), list_problems(model)
-    if not model.findings:
-        st.markdown(f"**{summary}** {output}")
-        return
-    names = _name_layers([*dict.fromkeys(each.layer for each in problems or model.findings)])
-    label = f":material/warning: **{summary[:-1]}:**" if problems else f"**{summary}** Advice:"
-    with st.expander(f"{label} {names}"):
-        st.markdown(output)
-        for finding, layers in group_findings(model.findings):
-            st.markdown(f"**{_name_layers(layers)}:** {format_finding(finding)}")
-
-
-def _name_layers(names: list[str]) -> str:
-    """Name the first of some layers, "" being the whole model, as Markdown."""
-    more = f" and {len(names) - MAX_NAMED_LAYERS} more" if len(names) > MAX_NAMED_LAYERS else ""
-    return ", ".join(escape_markdown(name or "the whole model") for name in names[:MAX_NAMED_LAYERS]) + more
-
-
-def format_finding(finding: ReportedFinding) -> str:
-    """Format what was found, the advice and its link, as Markdown."""
-    thread = f" [Discussion on GitHub]({finding.thread})" if finding.thread else ""
-    return f"{escape_markdown(finding.finding)} {escape_markdown(finding.advice)}{thread}"
-
-
-def show_layers(model: ReportedModel, chosen: ReportedLayer) -> None:
-    """Show the table of layers, with its explanation; a row that is chosen opens its layer."""
-    row = model.list_names().index(chosen.name)
-    st.session_state[TABLE_KEY] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
+    """Show a summary and the table of a model; a row that is chosen is opened."""
+    rows = [model.list_rows().index(chosen)]
+    st.session_state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     with st.container(gap="xsmall"):
-        st.markdown(CHANGE_UNIT)
+        st.markdown(f"### {summarize_model(model)}")
         st.dataframe(
-            tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
-            column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
+            tabulate_rows(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
+            column_config={"Problem": st.column_config.TextColumn(width=175)},
         )  # fmt: skip
-        st.caption(explain_axes(model))
         show_unmeasured(model)
 
 
@@ -117,36 +86,68 @@ def show_unmeasured(model: ReportedModel) -> None:
 
 
 def _take_row() -> None:
-    """Open the layer of the chosen row."""
+    """Open the chosen row."""
     state = st.session_state
     model, rows = get_model({"source": state[PREFIX + "source"]}), state[TABLE_KEY]["selection"]["rows"]
     if model is not None and rows:
-        state[PREFIX + "layer"] = model.layers[rows[0]].name
+        row = model.list_rows()[rows[0]]
+        state[PREFIX + "layer"] = row.name if row else ""
 
 
-def show_layer(layer: ReportedLayer, findings: Sequence[ReportedFinding], view: View, theme: str) -> None:
-    """Show one layer: its findings, its running averages, what it computes, and the pages that show it."""
-    st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
+def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
+    """Show findings: what is wrong with a layer, the effect, and the fix."""
     for finding in findings:
-        st.markdown(f":material/warning: {format_finding(finding)}")
-    statistics = layer.recorded.statistics if layer.recorded else None
-    gaps = None if statistics is None else compute_channel_gaps(statistics, layer.eps or 0.0)
-    if gaps is not None and gaps.number.size:
-        summary = summarize_gaps(gaps)
-        st.markdown(f"**{summary}.** {CHANNELS_NOTE}")
-        show_figure(draw_channel_gaps(gaps, theme), "channels", f"Channels of a layer. {summary}.", "13rem")
-    _show_layer_words(layer, view)
+        problem = finding.problem
+        thread = f" [Discussion on GitHub]({problem.thread})" if problem.thread else ""
+        lines = [f"**{'Problem' if problem.is_mistake else 'Tip'}.** {escape_markdown(finding.finding)}"]
+        if problem.effect:
+            lines.append(f"**Effect.** {problem.effect}")
+        st.markdown("  \n".join([*lines, f"**Fix.** {escape_markdown(problem.advice)}{thread}"]))
+        if problem.code:
+            st.code(write_fix(problem.code, name), language="python", wrap_lines=True)
 
 
-def _show_layer_words(layer: ReportedLayer, view: View) -> None:
+def show_model(model: ReportedModel, theme: str) -> None:
+    """Show the findings on the whole model, and which layers eval() changes."""
+    with st.container(gap="small"):
+        st.markdown(f"### {WHOLE_MODEL.capitalize()}")
+        show_problems(model.find_problems(""), "")
+        gaps = {layer.name: layer.gap for layer in model.layers if layer.gap is not None}
+        changed = sum(gap > NEGLIGIBLE for gap in gaps.values())
+        if changed:
+            heading = f"eval() changes the output of {changed} of {len(gaps)} normalizations"
+            st.markdown(f"**{heading}**")
+            show_figure(draw_layer_gaps(gaps, theme), "gaps", f"{heading}.", FIGURE_HEIGHT)
+
+
+def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: str) -> None:
+    """Show one layer: its findings, its running averages or else its fields, and, folded, what it computes."""
+    findings = model.find_problems(layer.name)
+    with st.container(gap="small"):
+        st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
+        show_problems(findings, layer.name)
+        if not findings:
+            st.markdown(f":material/check: {describe_soundness(layer, model)}")
+        statistics = layer.recorded.statistics if layer.recorded else None
+        averages = None if statistics is None else compare_averages(statistics, layer.eps or 0.0)
+        fields = draw_fields(layer, theme)
+        if averages is not None:
+            st.markdown(f"**{averages.heading}**")
+            show_figure(draw_channels(averages, theme), "channels", f"{averages.heading}.", FIGURE_HEIGHT)
+        elif fields is not None:
+            heading = f"Numbers of one colour share {name_statistics(layer)}"
+            st.markdown(f"**{heading}**")
+            show_figure(fields, "fields", f"{heading}.", FIGURE_HEIGHT)
+        with st.expander("Details, and this layer on other pages"):
+            _show_details(layer, view)
+
+
+def _show_details(layer: ReportedLayer, view: View) -> None:
     """Show what a layer computes and cancels, in words, and links to the pages that show it."""
-    st.markdown(describe_layer(layer))
+    st.markdown(" ".join(filter(None, (describe_layer(layer), describe_influences(layer), *layer.remarks))))
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
         st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
-    effect = measure_scale_effect(layer)
-    if remarks := [*([] if effect is None else [describe_scale_effect(effect)]), *layer.remarks]:
-        st.markdown(" ".join(remarks))
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]

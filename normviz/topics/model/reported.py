@@ -13,6 +13,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.bounds import MAX_LAYERS
 from normviz.data.recordings import ModelFile, RecordedLayer
 from normviz.describe.markdown import replace_unseen
+from normviz.describe.problems import PROBLEMS, Problem
 from normviz.describe.remarks import REMARK_KEYS, list_remarks
 
 MAX_TEXT = 400
@@ -89,13 +90,11 @@ class ReportedLayer:
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """Finding of a report: the kind, the layer ("" for the model), what was found, advice, and a thread's address."""
+    """Finding of a report: the layer ("" for the model), what was found, and the kind of problem."""
 
-    key: str
     layer: str
     finding: str
-    advice: str
-    thread: str
+    problem: Problem
 
 
 @dataclass(frozen=True)
@@ -113,15 +112,20 @@ class ReportedModel:
     influence: float | None = None
     gap: float | None = None
 
-    def list_names(self) -> list[str]:
-        """Return the names of the layers, in their order."""
-        return [layer.name for layer in self.layers]
+    def list_rows(self) -> list[ReportedLayer | None]:
+        """Return what has a row in the table: the whole model, as None, if there are findings on it; and each layer."""
+        return [*([None] if self.find_problems("") else []), *self.layers]
 
-    def choose_layer(self, name: str) -> ReportedLayer:
-        """Return the layer of a name; for "" the first one with a finding, or else the first."""
-        names = self.list_names()
-        with_finding = [finding.layer for finding in self.findings if finding.layer in names]
-        return self.layers[names.index(name or [*with_finding, *names][0])]
+    def find_problems(self, name: str) -> list[ReportedFinding]:
+        """Return the findings on a layer, or on the whole model for ""."""
+        return [each for each in self.findings if each.layer == name]
+
+    def choose_row(self, name: str) -> ReportedLayer | None:
+        """Return the layer of a name; for "" the first row with a finding, or else the first."""
+        rows = self.list_rows()
+        named = [row for row in rows if row is not None and row.name == name]
+        with_finding = [row for row in rows if self.find_problems(row.name if row else "")]
+        return [*named, *with_finding, *rows][0]
 
 
 def parse_model_file(file: ModelFile) -> ReportedModel:
@@ -142,7 +146,7 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
     if unknown := file.layers.keys() - set(names):
         raise InvalidInput(f"the file holds activations of {min(unknown)[:60]!r}, a layer that the report lacks.")
     findings = [
-        _parse_finding(_ReportPart(each, f"finding {k}"))
+        _parse_finding(_ReportPart(each, f"finding {k}"), names)
         for k, each in enumerate(report.take_list("findings", MAX_FINDINGS), 1)
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
@@ -266,15 +270,11 @@ def _parse_range(part: _ReportPart | None) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _parse_finding(part: _ReportPart) -> ReportedFinding:
-    thread = part.take_text("thread", is_optional=True)
-    return ReportedFinding(
-        part.take_text("key"),
-        part.take_text("layer", is_optional=True),
-        part.take_text("finding"),
-        part.take_text("advice"),
-        thread if THREAD.fullmatch(thread) else "",
-    )
+def _parse_finding(part: _ReportPart, names: Sequence[str]) -> ReportedFinding:
+    key, advice, thread = part.take_text("key"), part.take_text("advice"), part.take_text("thread", is_optional=True)
+    unknown = Problem("see at the right", "", advice, "", thread if THREAD.fullmatch(thread) else "")
+    layer, finding = part.take_text("layer", is_optional=True), part.take_text("finding")
+    return ReportedFinding(layer if layer in names else "", finding, PROBLEMS.get(key, unknown))
 
 
 def _clean_text(text: str) -> str:

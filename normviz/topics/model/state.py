@@ -42,7 +42,9 @@ def get_model(view: View) -> ReportedModel | None:
 def _fit_layer(given: Any, view: View) -> str:
     """Return the name of the most similar layer; "" stays: then the page chooses one."""
     model = get_model(view)
-    return make_choice_fitter(model.list_names())(given, view) if given and model is not None else ""
+    return (
+        make_choice_fitter([layer.name for layer in model.layers])(given, view) if given and model is not None else ""
+    )
 
 
 def _explain_layer(given: Any, view: View) -> str | None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-from normviz.core.fields import Rule
 from normviz.core.registry import SCHEMES
-from normviz.core.text import typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.problems import name_axis
 from normviz.describe.wording import describe_rule, format_shape, pluralize
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
 
 SOURCE_WORDS = {"batch": "the batch", "example": "each example", "constant": "running averages", "": "none"}
 """Words for where statistics come from."""
+
+WHOLE_MODEL = "whole model"
+"""Name of the row of findings on the whole model."""
 
 NEGLIGIBLE = 1e-6
 """A change of an output by less than this share of its deviation is rounding."""
@@ -26,17 +29,13 @@ def name_scheme(layer: ReportedLayer) -> str:
 
 
 def describe_averaged_axes(layer: ReportedLayer) -> str:
-    """Describe the axes that a statistic runs over: "N, H, W"; "H, W, C in 4 groups"; "–" for none."""
+    """Describe the axes that a statistic runs over: "batch, height, width"; "channels in 4 groups"; "–" for none."""
     words = [
-        _describe_axis(letter, rule)
+        name_axis(letter, layer.layout) + ("" if rule.kind == "full" else f" {describe_rule(rule, 2**20)}")
         for letter, rule, n in zip(layer.layout, layer.rules, layer.shape, strict=True)
         if rule.kind != "own" and n > 1
     ]
-    return ", ".join(sorted(words, key=len)) or "–"
-
-
-def _describe_axis(letter: str, rule: Rule) -> str:
-    return letter if rule.kind == "full" else f"{letter} {describe_rule(rule, 2**20)}"
+    return ", ".join(sorted(words, key=lambda each: " " in each)) or "–"
 
 
 def describe_sources(layer: ReportedLayer) -> str:
@@ -47,77 +46,52 @@ def describe_sources(layer: ReportedLayer) -> str:
     return f"{training}, then {SOURCE_WORDS[layer.inference]}"
 
 
-def describe_change(value: float | None) -> str:
-    """Describe a change in units of the output's deviation: "0.5 σ"; "none" for one of rounding."""
-    return "–" if value is None else "none" if abs(value) < NEGLIGIBLE else f"{typeset(value, 2)} σ"
+def describe_influences(layer: ReportedLayer) -> str:
+    """Describe how much the rest of the batch and eval() change a layer's output; "" if neither was measured."""
+    measured = {"replacing the rest of its batch by noise": layer.influence, "calling eval()": layer.gap}
+    changes = {cause: abs(change) for cause, change in measured.items() if change is not None}
+    if changes and max(changes.values()) < NEGLIGIBLE:
+        return f"{capitalize_first(' or '.join(changes))} does not change its output."
+    words = " and ".join(f"by {change:.0%} when {cause}" for cause, change in changes.items())
+    return words and f"Its output changes {words}. 100% is the standard deviation of its outputs."
 
 
-def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
-    """Return the layers of a model in columns by their titles."""
-    found = {finding.layer for finding in model.findings}
+def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
+    """Return the rows of a model's table in columns by their titles."""
+    rows = model.list_rows()
     return {
-        "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
-        "Normalization": [name_scheme(layer) for layer in model.layers],
-        "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
-        "Change by other examples": [describe_change(layer.influence) for layer in model.layers],
-        "Change by eval()": [describe_change(layer.gap) for layer in model.layers],
+        "Layer": [row.name if row else WHOLE_MODEL for row in rows],
+        "Problem": [_list_titles(model.find_problems(row.name if row else "")) for row in rows],
+        "Normalization": [name_scheme(row) if row else "" for row in rows],
+        "Averages over": [describe_averaged_axes(row) if row else "" for row in rows],
     }
 
 
-COLUMN_HELP = {
-    "Change by other examples": "Change of an example's output in training when all others of its batch are replaced.",
-    "Change by eval()": "Change of the layer's output from training to inference mode.",
-}
-"""Explanations of the columns."""
-
-CHANGE_UNIT = (
-    "**σ** is the standard deviation of a layer's output: 0.1 σ is a small change, 1 σ a large one. "
-    "With batch norm some change is normal."
-)
-"""The unit of the table's changes, and what is normal."""
-
-MERE_ADVICE = ("folding",)
-"""Findings that are no problem."""
-
-
-def group_findings(findings: Iterable[ReportedFinding]) -> list[tuple[ReportedFinding, list[str]]]:
-    """Group findings with one text: the first of them, and the names of their layers ("" for the model)."""
-    groups: dict[tuple[str, str], tuple[ReportedFinding, list[str]]] = {}
-    for finding in findings:
-        groups.setdefault((finding.key, finding.finding), (finding, []))[1].append(finding.layer)
-    return list(groups.values())
+def _list_titles(findings: Iterable[ReportedFinding]) -> str:
+    """List the titles of problems, with a sign before mistakes: "⚠ batch too small"; "–" for none."""
+    problems = dict.fromkeys(finding.problem for finding in findings)
+    return "; ".join(f"⚠ {each.title}" if each.is_mistake else each.title for each in problems) or "–"
 
 
 def summarize_model(model: ReportedModel) -> str:
-    """Summarize a model in a line: "7 normalizations: 6 Batch, 1 Group. 3 problems found."."""
-    names = [name_scheme(layer) for layer in model.layers]
-    counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
-    kinds = ", ".join(f"{number} {name}" for number, name in counts)
-    layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
-    problems = len(list_problems(model))
-    return f"{layers}. {pluralize(problems, 'problem') if problems else 'No problem'} found."
+    """Summarize a model in a sentence: "3 problems found in this model with 7 normalizations"."""
+    problems = sum(finding.problem.is_mistake for finding in model.findings)
+    count = pluralize(problems, "problem") if problems else "No problem"
+    return f"{count} found in this model with {pluralize(len(model.layers), 'normalization')}"
 
 
-def list_problems(model: ReportedModel) -> list[ReportedFinding]:
-    """Return the findings that are problems, and not mere advice."""
-    return [finding for finding in model.findings if finding.key not in MERE_ADVICE]
+def describe_soundness(layer: ReportedLayer, model: ReportedModel) -> str:
+    """Describe that a layer has no problem, but may share that of the whole model."""
+    is_shared = (layer.gap or 0.0) > NEGLIGIBLE and any(each.problem.is_mistake for each in model.find_problems(""))
+    return (
+        "No problem of its own. It shares that of the whole model." if is_shared else "No problem found in this layer."
+    )
 
 
-def describe_output(model: ReportedModel) -> str:
-    """Describe what changes the output of a whole model: other examples, and inference; "" if nothing was measured."""
-    if model.influence is None or model.gap is None:
-        return ""
-    outputs = "no output" if abs(model.influence) < NEGLIGIBLE else "each output"
-    mode = "does not change" if abs(model.gap) < NEGLIGIBLE else "changes"
-    return f"In training, {outputs} depends on the rest of its batch. Calling eval() {mode} outputs."
-
-
-def explain_axes(model: ReportedModel) -> str:
-    """Explain the letters of the axes."""
-    letters = set("".join(layer.layout for layer in model.layers))
-    heads = any({"H", "T"} <= set(layer.layout) for layer in model.layers)
-    words = {"N": "examples", "C": "channels", "T": "tokens", "H": "heads" if heads else "height", "W": "width"}
-    return ", ".join(f"{letter}: {word}" for letter, word in words.items() if letter in letters) + "."
+def name_statistics(layer: ReportedLayer) -> str:
+    """Name the statistics of a field of a layer: "a mean and variance"."""
+    has_mean, has_divisor = (field is not None for field in layer.fields)
+    return ("a mean and variance" if has_mean else "a root mean square") if has_divisor else "a mean"
 
 
 def describe_layer(layer: ReportedLayer) -> str:
@@ -141,3 +115,11 @@ def list_cancelled(table1: Mapping[str, bool], cancelled: bool) -> str:
     """List the changes of Table 1 that a layer cancels, or does not cancel: "weight matrix re-scaling"."""
     names = [TRANSFORMATIONS[key].name for key, value in table1.items() if value is cancelled]
     return ", ".join(names) or "any change of Table 1"
+
+
+def write_fix(code: str, name: str) -> str:
+    """Write a line of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
+    parts = name.partition(":")[0].split(".")
+    is_path = all(part.isidentifier() or part.isdecimal() for part in parts)
+    path = "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts)
+    return code.replace("LAYER", f"model{path}" if is_path else "layer")

@@ -64,7 +64,7 @@ def show_table_settings(view: View) -> None:
 
 
 def _draw_delta_input(view: View) -> None:
-    """Draw the number input of δ.
+    """Draw an input of δ as a number, besides its slider.
 
     The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has
     drawn the new δ would send the old number, which would count as typed.

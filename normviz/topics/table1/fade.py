@@ -34,7 +34,7 @@ class Fade(NamedTuple):
 
 
 def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
-    """Return by transformation how much every re-scaling changes the first layer's outputs at ε > 0, in float64.
+    """Return by transformation the `Fade` of the first layer's outputs for every re-scaling at ε > 0, in float64.
 
     Valid if s is constant inside every field and a shift cancels, for a scheme that divides activations. Raises
     InvalidInput if the scheme does not fit the setting.
@@ -63,10 +63,9 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred v and E_B[v²], and the index of the unit that is re-scaled alone, in float64.
+    """Return the first layer's centred v, its mean squares E_B[v²], and the unit re-scaled alone, after `change`.
 
-    v is computed from the pre-activations of the original network, or of the network with `change`. The scheme acts on
-    activations. Raises InvalidInput if it does not fit the setting.
+    `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """
     setting.check([scheme])
     problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else find_network_index(change)])

@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """True if no measured answer contradicts the prediction."""
+        """True if no measured answer contradicts the theory's prediction."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -139,7 +139,7 @@ def build_cells(
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Return the cells of one scheme; a complete row is cached."""
+    """Return the cells of one scheme, cached once they are complete; `follow` as in `build_cells`."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -162,9 +162,9 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L' - L| / max|L₀| (steps, networks) for losses L' of each network, L of its base, L₀ of the original.
+    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its base, L₀ of the original.
 
-    Infinite if a loss is not finite.
+    The base of a network is the original, or for a control the network it copies. Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
@@ -174,7 +174,7 @@ def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if Adam trains weights of a deeper layer that have no gradient but rounding."""
+    """Return True if Adam trains weights of a deeper layer whose gradient is only rounding."""
     weights = scheme.weight_part
     if weights is None or setting.optimizer != "adam":
         return False
@@ -248,7 +248,7 @@ def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """Return an answer in a low-precision dtype, without the answer if the outputs in float64 contradict it.
+    """Return `answer`, or no answer (None) with the reason if the outputs in float64 contradict it.
 
     This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
     follows. `gap`: gap of the outputs in float64.

@@ -41,10 +41,7 @@ def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 
 @ignore_float_warnings
 def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
-    """Return the plot data of x̂ over the first layer's units, where network and twin differ most.
-
-    None for a layer too large to compute while a page waits.
-    """
+    """Return the plot data of x̂ where network and twin differ most; None for a layer too large for a page."""
     if prod(setting.shapes[0]) > MAX_OUTPUT_ELEMENTS:
         return None
     first, second = compute_first_outputs(scheme, setting, [ORIGINAL, find_network_index(change)])

@@ -42,7 +42,7 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin: True if it learns as the original does, False if not, None if unknown, with the reason."""
+    """Verdict on a twin, a transformed copy of a network: True if it learns the same, False if not, None if unknown."""
 
     together: bool | None
     why: str | None = None
@@ -58,7 +58,7 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """Return the largest gap that rounding explains, from the gaps of the controls; `kind`: "forward" or "training"."""
+    """Return the largest gap that rounding explains, from disturbed copies; `kind`: "forward" or "training"."""
     found = (
         margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
         for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()
@@ -67,7 +67,7 @@ def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Settin
 
 
 def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dtype: str) -> TwinVerdict:
-    """Return whether the twin at index `place` has the original's outputs, from the gaps of all networks.
+    """Return the `TwinVerdict` on the outputs of the twin at index `place`, from the gaps of all networks.
 
     `size`: of the change; `rounding`: the gap that rounding explains.
     """
@@ -81,7 +81,7 @@ def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dt
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, size: float, rounding: float, setting: Setting
 ) -> TwinVerdict:
-    """Return whether the twin at index `place` has the original's losses, from the gaps of all networks.
+    """Return the `TwinVerdict` on the losses of the twin at index `place`, from the gaps of all networks.
 
     `losses`: (steps, networks). Other arguments are those of `judge_outputs`.
     """
@@ -104,7 +104,7 @@ def judge_losses(
 
 
 def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: float, quantity: str) -> TwinVerdict:
-    """Return the verdict on one twin's gap, given those of rounding and of the probe, a small known change.
+    """Return the `TwinVerdict` on one twin's gap, given the gaps of rounding and of the probe, a small known change.
 
     `size`: of the change. `shows`: a value of `ROUNDING_SHARES`. `quantity`: "outputs" or "losses".
     """

@@ -51,7 +51,7 @@ class Regression(NamedTuple):
 
 @cache
 def load_regression(inputs: str) -> Regression:
-    """Load the digits 3 (class -1) and 8 (class 1); `inputs` is a key of `INPUT_SIZES`, "plane" or "pixels"."""
+    """Load the `Regression` that separates digits 3 (class -1) from 8 (class 1); `inputs` is "plane" or "pixels"."""
     images, labels = load_digits()
     chosen = np.isin(labels, DIGIT_PAIR)
     x = images[chosen].reshape(-1, images[0].size)
@@ -138,7 +138,7 @@ class DescentPath(NamedTuple):
 def run_sgd(
     parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
 ) -> DescentPath:
-    """Return the `DescentPath` of SGD on mini-batches of digits; a seed gives every parametrization the same ones.
+    """Return the `DescentPath` of SGD on mini-batches of digits, the same mini-batches for every parametrization.
 
     `inputs`: a key of `INPUT_SIZES`. Each run starts from the same w, whose length is g. With weight norm a step is at
     right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).

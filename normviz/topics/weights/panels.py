@@ -153,7 +153,7 @@ def _draw_curves(
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
-    """Draw the plane of the two weights at a step."""
+    """Draw the loss over the plane of the two weights, with both runs' paths up to a step."""
     drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
     best, start = get_best_weights(), runs["weight"].w[0]
     grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
@@ -199,7 +199,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
 
 
 def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
-    """Show the weights divided by the estimate of a step, and pairs of digits before and after the layer.
+    """Show in two figures how far a layer stretches inputs, before and after the division by the estimate of a step.
 
     `patches`: True for a convolution, whose weights see one patch at a time.
     """

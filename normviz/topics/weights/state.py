@@ -102,9 +102,9 @@ def get_layer_weights(layer: str, trained: int, seed: int) -> np.ndarray:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return by how much a layer stretches distances between digits, "before" and "after" spectral norm; cached.
+    """Return how far a layer stretches distances, "before" and "after" spectral norm, and its singular values; cached.
 
-    Also returned: the singular values of the whole normalized layer, 0 for input directions that it maps to 0.
+    They are those of the whole normalized layer, 0 for input directions that it maps to 0.
     """
     before, after = (
         build_operator_matrix(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat)

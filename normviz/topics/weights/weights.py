@@ -148,7 +148,7 @@ class PowerIteration(NamedTuple):
 
 
 def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
-    """Return the steps of power iteration from a random vector to the largest singular value of m (fan-in, Cout).
+    """Return the `PowerIteration` from a random vector to the largest singular value of a matrix m (fan-in, Cout).
 
     Source: Miyato et al. 2018, Algorithm 1.
     """

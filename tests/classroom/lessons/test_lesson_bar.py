@@ -11,7 +11,9 @@ from normviz.classroom.lessons.catalogue import read_shipped_lessons
 from normviz.classroom.lessons.lesson import LessonPlace
 from normviz.classroom.lessons.lesson_links import canonicalize_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
+from normviz.classroom.lessons.panels import CONTROLS_KEY
 from normviz.describe.interface_words import fill_words, get_words
+from normviz.ui.restrictions import HIDDEN_PARTS
 
 LESSONS = read_shipped_lessons()
 LINKS = sorted(
@@ -111,11 +113,19 @@ def test_reset_returns_to_the_state_of_the_step(monkeypatch):
     assert at.query_params == {"lesson": "group-norm.2", "scheme": "group"}
 
 
-def test_a_bare_tensor_has_no_panel_until_its_question_is_answered(press):
+def test_a_step_hides_the_controls_and_before_the_answer_the_numbers(press):
+    def hidden(at):
+        style = "".join(each.proto.body for each in at.get("html"))
+        return [key for key in ("sidebar", "controls", "tabs", "answer") if HIDDEN_PARTS[key].selectors in style]
+
     at = open_place(f"{KEY}.1", scheme="none")
-    assert not [text for text in texts(at.markdown) if text.startswith("## ")]
-    at, _ = press(at, "lesson-answer-1")
-    assert [text for text in texts(at.markdown) if text.startswith("## Batch")]
+    assert hidden(at) == ["sidebar", "controls", "tabs", "answer"]
+    assert hidden(sound(at.toggle(key=CONTROLS_KEY).set_value(True).run())) == ["answer"]
+    at.toggle(key=CONTROLS_KEY).set_value(False)
+    at, link = press(at, "lesson-answer-1")
+    assert hidden(at) == ["sidebar", "controls", "tabs"]
+    assert "hide" not in link  # it would stay hidden on the way out of the lesson
+    assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs"]
 
 
 def test_a_presentation_goes_on_with_the_next_step(press):

@@ -17,7 +17,6 @@ SCRIPT = "pages/geometry.py"
 DRAGGED = {"x1 drag", "x2 drag", "x3 drag"}
 FIGURES = {
     "vectors": {"space", *DRAGGED},
-    "fisher": {"without", "with"},
     "rate": {"lengths", "effective"},
 }
 EXTREMES = {
@@ -29,11 +28,6 @@ EXTREMES = {
         {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "step"},
         {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10", "stage": "divide"},
         {"x1": "0", "x2": "0.5", "x3": "-0.75", "eps": "0", "stage": "step"},
-    ),
-    "fisher": (
-        {"outputs": "bernoulli", "length": "4", "scale": "4", "gain": "4", "scheme": "layer", "distance": "1"},
-        {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1"},
-        {"scheme": "weight", "length": "0.25", "distance": "0.01"},
     ),
     "rate": (
         {"rate": "1", "steps": "400", "delta": "0.1"},
@@ -90,7 +84,8 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
 
 @pytest.mark.parametrize(
     ("link", "panel", "stage"),
-    [({"scheme": "layer"}, "fisher", None), ({"draws": "30"}, "fisher", None), ({"show": "rate"}, "rate", None),
+    [({"scheme": "layer"}, "rate", None), ({"show": "fisher", "length": "1"}, "rate", None),
+     ({"show": "rate"}, "rate", None),
      ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "centre"),
      ({"stage": "example"}, "vectors", "centre"),
      ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre"),
@@ -187,37 +182,6 @@ def test_the_shorter_vector_has_the_longer_step(eps):
         assert short > long
 
 
-# --- distance -----------------------------------------------------------------------------------------------------
-
-
-def test_the_sentences_on_distance_are_those_of_the_claims():
-    words = said(open_page(show="fisher"))
-    assert "multiplies their Fisher information by ¼ with batch normalization, by 1 without" in words
-    assert "unchanged with batch, weight and layer norm. Doubling the data leaves it unchanged with batch" in words
-    assert "0 to rounding** of the largest" in words
-    assert "x̂² is 1 on average, the squared prediction error is 1, and F of a unit's γ is 1." in words
-
-
-def test_the_table_has_what_every_block_is_multiplied_by():
-    table = open_page(show="fisher").table[0].value.set_index("Block")
-    assert list(table.loc["w, W′ = 2W"]) == ["× 1", "× ¼", "× ¼", "× ¼"]
-    assert list(table.loc["γ, x′ = 2x"]) == ["× 4", "× 1", "× 4", "× 1"]
-    assert open_page(outputs="bernoulli").table[0].value["No norm"][0].startswith("≈ 0.")
-
-
-def test_the_length_of_w_moves_the_step_with_normalization_only():
-    said_of = re.compile(
-        r"a step of length (\S+) changes .* the step has length (\S+)\. .* would be (\S+) and (\S+)\. They"
-    )
-    one, two = (
-        [float(number) for number in said_of.search(said(open_page(scheme="layer", length=length))).groups()]
-        for length in ("1", "2")
-    )
-    assert two[0] == pytest.approx(2 * one[0], rel=0.01)
-    assert one[2:] == pytest.approx(two[:2])
-    assert one[1] == two[1] == one[3]
-
-
 # --- effective rate -----------------------------------------------------------------------------------------------
 
 
@@ -235,16 +199,3 @@ def test_a_twin_as_long_as_its_original_is_the_original():
 def test_weight_decay_is_a_link_with_the_settings_of_the_page():
     words = said(open_page(show="rate", rate="0.1", steps="100"))
     assert "(experiments?show=weight-decay&weight_decay_rate=0.1&weight_decay_steps=100)" in words
-
-
-def test_another_distance_changes_the_wedge():
-    first, second = (plots(open_page(show="fisher", distance=each)) for each in ("0.1", "0.3"))
-    for name in ("without", "with"):
-        assert str(first[name]["figure"]["data"]) != str(second[name]["figure"]["data"])
-
-
-@pytest.mark.parametrize(("gain", "is_open"), [("0.25", True), ("1", False)])
-def test_what_is_near_is_a_wedge_only_where_a_direction_is_far(gain, is_open):
-    text = said(open_page(show="fisher", scheme="batch", gain=gain, distance="1"))
-    assert ("reaches outwards from the origin" in text) != is_open
-    assert ("all of the plane is filled" in text) == is_open

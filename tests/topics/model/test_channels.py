@@ -1,12 +1,15 @@
-"""Channels in the batch beside their running averages."""
+"""Channels in the batch beside their running averages, and the figures of a layer."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from lab_page import plots
 from test_model_page import opened
 
-from normviz.topics.model.channels import compute_channel_gaps, summarize_gaps
-from normviz.topics.model.figures import draw_channel_gaps
+from normviz.core.fields import FULL, OWN, Rule
+from normviz.topics.model.channels import compare_averages
+from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.state import read_example
 
 
@@ -14,40 +17,68 @@ def rows(mean, variance, running_mean, running_variance):
     return np.array([mean, variance, running_mean, running_variance], np.float32)
 
 
-def test_gaps_are_in_running_standard_deviations():
-    gaps = compute_channel_gaps(rows([5, 1], [16, 3], [1, 1], [3, 3]), eps=1.0)
-    np.testing.assert_allclose(gaps.shift, [2, 0])
-    np.testing.assert_allclose(gaps.ratio, [np.sqrt(4 / 17), 1])
+@pytest.mark.parametrize(
+    ("statistics", "name", "heading"),
+    [
+        (rows([0, 0], [1, 1], [0, 0], [4, 4]), "deviation", "its outputs vary 2 times less"),
+        (rows([0, 0], [4, 4], [0, 0], [1, 1]), "deviation", "its outputs vary 2 times more"),
+        (rows([0, 0], [4, 1], [0, 0], [1, 4]), "deviation", "off by a factor of 2, up or down"),
+        (rows([0, 0], [1, 1], [0.5, -0.5], [1, 1]), "mean", "the mean is off by 50%"),
+        (rows([0, 0], [1, 1], [0.05, 0], [1, 1.1]), "deviation", "match this batch"),
+    ],
+)
+def test_the_heading_names_the_largest_difference(statistics, name, heading):
+    averages = compare_averages(statistics, eps=0.0)
+    assert heading in averages.heading
+    assert averages.name.endswith(name)
+    expected = statistics[[0, 2]] if name == "mean" else np.sqrt(statistics[[1, 3]])
+    np.testing.assert_allclose([averages.batch, averages.running], expected)
 
 
 def test_channels_without_finite_numbers_are_left_out():
-    gaps = compute_channel_gaps(rows([np.nan, 1, 2], [1, -5, 1], [0, 0, 1], [1, 1, 1]), eps=0.0)
-    assert gaps.number.tolist() == [2]
-    assert compute_channel_gaps(rows([0], [1], [0], [0]), eps=0.0).number.size == 0
-    assert compute_channel_gaps(rows([0], [0], [0], [1]), eps=0.0).number.size == 0  # divided by 0, infinitely often
-
-
-@pytest.mark.parametrize(
-    ("statistics", "heading"),
-    [
-        (rows([0, 0], [1, 1], [0, 0], [4, 4]), "Inference divides by 2 times the deviation of this batch"),
-        (rows([0, 0], [4, 4], [0, 0], [1, 1]), "Inference divides by 0.5 times the deviation of this batch"),
-        (
-            rows([0, 0], [1, 1], [0.5, -0.5], [1, 1]),
-            "Inference subtracts a mean 0.5 deviations from that of this batch",
-        ),
-        (rows([0, 0], [1, 1], [0.05, 0], [1, 1.1]), "The running averages fit this batch"),
-    ],
-)
-def test_the_heading_names_the_largest_difference(statistics, heading):
-    gaps = compute_channel_gaps(statistics, eps=0.0)
-    assert summarize_gaps(gaps) == heading
-    low, high = draw_channel_gaps(gaps).layout["yaxis"]["range"]
-    assert low < np.log10(min(gaps.ratio)) <= np.log10(max(gaps.ratio)) < high
+    averages = compare_averages(rows([np.nan, 1, 2], [1, -5, 1], [0, 0, 2], [1, 1, 3]), eps=1.0)
+    np.testing.assert_allclose([averages.batch, averages.running], [[2**0.5], [2]])
+    assert compare_averages(rows([0], [1], [0], [0]), eps=0.0) is None
+    assert compare_averages(rows([0], [0], [0], [1]), eps=0.0) is None  # divided by 0, infinitely often
 
 
 def test_the_figure_is_that_of_layers_with_running_averages():
-    (trace,) = plots(opened(layer="layer1.bn1"))["channels"]["figure"]["data"]
-    layer = read_example("resnet").choose_layer("layer1.bn1")
-    np.testing.assert_allclose(trace["x"], compute_channel_gaps(layer.recorded.statistics, layer.eps).shift, rtol=1e-6)
-    assert "channels" not in plots(opened(layer="norm"))
+    figures = plots(opened(layer="layer1.bn1"))
+    batch, running = figures["channels"]["figure"]["data"][1:]
+    layer = read_example("resnet").choose_row("layer1.bn1")
+    averages = compare_averages(layer.recorded.statistics, layer.eps)
+    np.testing.assert_allclose([batch["y"], running["y"]], [averages.batch, averages.running], rtol=1e-6)
+    assert "fields" not in figures
+    assert set(plots(opened(layer="norm"))) == {"fields"}
+
+
+def test_far_apart_deviations_have_a_logarithmic_axis():
+    averages = compare_averages(rows([0, 0], [1, 1], [0, 0], [9, 9]), eps=0.0)
+    assert draw_channels(averages).layout["yaxis"]["type"] == "linear"
+    assert draw_channels(averages._replace(running=100 * averages.running)).layout["yaxis"]["type"] == "log"
+
+
+LAYER = read_example("resnet").choose_row("norm")
+
+
+@pytest.mark.parametrize(
+    ("rules", "colours"),
+    [
+        ((OWN, Rule("groups", 4), FULL, FULL), [[0, 0, 1, 1, 2, 2, 3, 3]] * 12),
+        ((FULL, OWN, FULL, FULL), [[0, 1, 2, 3, 4, 5, 6]] * 12),
+        ((OWN, FULL, OWN, FULL), [[k] * 8 for k in range(7)]),
+        ((OWN, FULL, FULL, FULL), [[0] * 8] * 12),
+        ((OWN, OWN, OWN, FULL), None),
+        ((OWN, OWN, OWN, OWN), None),
+        ((OWN, Rule("window", 1), FULL, FULL), None),
+    ],
+)
+def test_elements_of_one_field_have_one_colour(rules, colours):
+    figure = draw_fields(replace(LAYER, fields=(rules, rules)))
+    assert (figure and figure.data[0]["z"].tolist()) == colours
+
+
+def test_the_layers_with_the_largest_changes_keep_their_order():
+    (bars,) = (figure := draw_layer_gaps({f"<b>{k}": k / 100 for k in range(12)})).data
+    assert list(bars["text"]) == [f"{k}%" for k in range(3, 12)]
+    assert figure.layout["yaxis"]["ticktext"][0] == "&lt;b&gt;3"

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from lab_page import ROOT, said, sound, texts
+from lab_page import ROOT, plots, said, sound, texts
 from streamlit.testing.v1 import AppTest
 from wandering import STATES
 
@@ -37,28 +37,36 @@ def links(at):
     return {link.label: (link.page, dict(parse_qsl(link.query_string))) for link in found}
 
 
-def test_the_page_opens_on_an_example_with_its_problems_first():
+def test_the_page_opens_on_an_example_with_its_problems():
     at = opened()
     words = said(at)
-    summary = "**7 normalizations: 6 Batch, 1 Group. 3 problems found:**"
-    assert at.expander[0].label == f":material/warning: {summary} bn1, bn2, the whole model"
-    assert "**bn1:** Its parameters are frozen" in words
-    assert ":material/warning: Its parameters are frozen" in words[words.index("### bn1: Batch") :]
-    assert "https://github.com/pytorch/pytorch/issues/86590" in words
-    assert "In training, each output depends on the rest of its batch. Calling eval() changes outputs." in words
+    assert "3 problems found in this model with 7 normalizations" in words
+    assert "**Problem.** Calling eval() switches to running averages." in words[words.index("### Whole model") :]
+    assert "https://github.com/pytorch/vision/issues/2079" in words
+    assert at.code[0].value == "torch.optim.swa_utils.update_bn(loader, model)"
+    assert plots(at)["gaps"]["figure"]["data"][0]["text"][0] == "80%"
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
-        "⚠ bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "⚠ bn2",
+        "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
-    assert dict(table.value.iloc[5]) == {
-        "Layer": "norm", "Normalization": "Group", "Averages over": "H, W, C in 4 groups",
-        "Change by other examples": "none", "Change by eval()": "none",
-    }  # fmt: skip
+    assert list(table.value["Problem"]) == [
+        "⚠ eval() changes outputs", "⚠ not fully frozen", *["–"] * 5, "⚠ batch too small",
+    ]  # fmt: skip
+    assert tuple(table.value.iloc[6])[2:] == ("Group", "height, width, channels in 4 groups")
+
+
+def test_a_layer_has_its_problem_or_none():
+    at = opened(layer="bn1")
+    words = said(at)
+    assert "**Effect.** Inference uses these averages" in words[words.index("### bn1: Batch") :]
+    assert at.code[0].value == "model.bn1.eval()"
+    assert "No problem of its own. It shares that of the whole model." in said(opened(layer="layer1.bn1"))
+    assert "No problem found in this layer." in said(opened(layer="norm"))
 
 
 def test_a_row_opens_its_layer():
     at = opened()
-    at.session_state[TABLE_KEY] = {"selection": {"rows": [5], "columns": [], "cells": []}}
+    at.session_state[TABLE_KEY] = {"selection": {"rows": [6], "columns": [], "cells": []}}
     at.session_state["model layer"] = "norm"  # as the callback does, which AppTest does not call
     sound(at.run())
     assert "### norm: Group" in said(at)
@@ -74,7 +82,7 @@ def test_the_lab_takes_the_activations_with_their_link_only():
     offered = at.session_state[OFFERED_KEY]
     assert r"k\_norm: unknown kind" in said(at)
     assert links(at)["Its activations in **Tensor lab**"][1].items() >= offered.link.items()
-    x = read_example("llama").choose_layer("k_norm").recorded.x
+    x = read_example("llama").choose_row("k_norm").recorded.x
     np.testing.assert_array_equal(offered.x, x)
     for link, is_taken in ((offered.link, True), ({"data": "own"}, False)):
         lab = AppTest.from_file(ROOT / "pages/tensor_lab.py", default_timeout=60)
@@ -97,8 +105,8 @@ def test_ones_own_model_begins_with_the_steps_and_ends_with_the_report():
     ]  # fmt: skip
     assert not at.dataframe
     upload(at, "layers.npz", CONTENT)
-    assert "5 normalizations: 3 RMS" in at.expander[-1].label
-    assert at.dataframe[0].value["Layer"][2] == "⚠ k_norm"
+    assert "2 problems found in this model with 5 normalizations" in said(at)
+    assert at.dataframe[0].value["Problem"][2] == "⚠ wrong axis averaged"
     upload(at, "broken.npz", CONTENT[:900])
     assert at.error[0].value == (
         "This is not a .npz file that NumPy wrote; save one with numpy.savez. layers.npz is still shown."
@@ -131,6 +139,7 @@ def test_nothing_of_a_report_becomes_markup():
     assert not [text for text in shown if "](http://foreign" in text or "](javascript" in text]
     assert not [text for text in shown if "<script" in text.replace("\\<", "")]
     assert "\u202e" not in "".join([*shown, *at.dataframe[0].value["Layer"]])
+    assert at.dataframe[0].value["Problem"][0] == "⚠ see at the right"
 
 
 def test_a_model_without_normalizations_is_no_error():

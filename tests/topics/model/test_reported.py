@@ -15,6 +15,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.data.bounds import MAX_REPORT_BYTES, MAX_UPLOAD_BYTES
 from normviz.data.recordings import PARTS, REPORT_NAME, RecordedLayer, encode_recording, read_model_file
+from normviz.topics.model.figures import draw_fields
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
     make_lab_link,
@@ -23,15 +24,8 @@ from normviz.topics.model.layer_links import (
     make_table_link,
 )
 from normviz.topics.model.reported import parse_model_file
-from normviz.topics.model.scale_effect import measure_scale_effect
 from normviz.topics.model.state import EXAMPLES_FOLDER
-from normviz.topics.model.wording import (
-    describe_layer,
-    describe_output,
-    explain_axes,
-    summarize_model,
-    tabulate_layers,
-)
+from normviz.topics.model.wording import describe_influences, describe_layer, summarize_model, tabulate_rows, write_fix
 
 CONTENT = (EXAMPLES_FOLDER / "resnet.npz").read_bytes()
 FILE = read_model_file("resnet.npz", CONTENT)
@@ -147,17 +141,19 @@ def test_folding_is_no_problem():
     finding = {"key": "folding", "layer": None, "finding": "1 of 1.", "advice": "Fuse them.", "thread": ""}
     thread = FILE.report["findings"][0]["thread"]
     model = parse_json(changed(["findings"], [finding | {"thread": thread}]))
-    assert summarize_model(model).endswith("No problem found.")
+    assert summarize_model(model).startswith("No problem found")
+    assert tabulate_rows(model)["Problem"] == ["tip: can be made faster", *["–"] * 7]
+    assert model.choose_row("") is None
 
 
 def show_all(model):
     """All that the page makes of a model."""
-    tabulate_layers(model)
+    tabulate_rows(model)
     summarize_model(model)
-    explain_axes(model)
     for layer in model.layers:
         describe_layer(layer)
-        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme, measure_scale_effect):
+        describe_influences(layer)
+        for make in (make_lab_link, make_table_link, make_running_link, find_layer_scheme, draw_fields):
             make(layer)
 
 
@@ -241,13 +237,28 @@ def test_names_of_arrays_are_those_of_the_documentation():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "words"),
+    ("influence", "gap", "words"),
     [
-        ((0.74, 2.0), "each output depends on the rest of its batch. Calling eval() changes outputs."),
-        ((0.0, 1e-12), "no output depends on the rest of its batch. Calling eval() does not change outputs."),
-        ((None, 2.0), ""),
+        (0.74, 2.0, "by 74% when replacing the rest of its batch by noise and by 200% when calling eval()"),
+        (0.0, 1e-12, "Replacing the rest of its batch by noise or calling eval() does not change its output."),
+        (None, 0.0, "Calling eval() does not change its output."),
+        (None, None, ""),
     ],
 )
-def test_the_output_of_the_model_is_described(numbers, words):
-    model = changed(["model"], dict(zip(("influence_training", "train_eval_gap"), numbers, strict=True)))
-    assert describe_output(parse_json(model)).removeprefix("In training, ") == words
+def test_the_changes_of_a_layer_are_described(influence, gap, words):
+    report = changed(["layers", 0], FILE.report["layers"][0] | {"influence": influence, "train_eval_gap": gap})
+    found = describe_influences(parse_json(report).layers[0])
+    assert found.removeprefix("Its output changes ").split(". 100%")[0] == words
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("layer1.0.bn1", "model.layer1[0].bn1.eval()"),
+        ("block:batch_norm", "model.block.eval()"),
+        ("(model)", "layer.eval()"),
+        ("a b\n", "layer.eval()"),
+    ],
+)
+def test_the_code_of_a_fix_names_the_layer(name, code):
+    assert write_fix("LAYER.eval()", name) == code

@@ -13,10 +13,11 @@ from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.claims import fisher
 from normviz.topics.claims.claim import ClaimList
 from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
-from normviz.topics.geometry import fisher, rate
+from normviz.topics.geometry import rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import make_small_tensors
 from normviz.topics.table1.fade import compute_fades
@@ -129,7 +130,7 @@ def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "no
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
-        return {key: fisher.compute_scaling_powers(key, model)[block, change].exponent for key in fisher.SCHEME_KEYS}
+        return {key: fisher.compute_scaling_power(key, model, block, change) for key in fisher.SCHEME_KEYS}
 
     return repeat_named_over_seeds(seed, measure)
 
@@ -169,7 +170,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, found["other"], 0.01)
 
 
-@CLAIMS.add("N05", "000", "holds", "/geometry?show=fisher&scheme=layer&outputs=bernoulli",
+@CLAIMS.add("N05", "000", "holds", "/gradients?show=formula&scheme=layer",
     says="How the gain is learned depends on the error, and on no scale of weights or data.",
     condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
     "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].")  # fmt: skip

@@ -1,5 +1,5 @@
 """The panels of the page "Step size", of which one is open."""
 
-from normviz.topics.geometry.panels import distance, rate, vectors
+from normviz.topics.geometry.panels import rate, vectors
 
-PANELS = {"vectors": vectors.show, "rate": rate.show, "fisher": distance.show}
+PANELS = {"vectors": vectors.show, "rate": rate.show}

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.settings import build_settings
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import rate
-from normviz.topics.geometry.figures import StyledCurve, draw_titled_curves
 from normviz.topics.geometry.state import get_rate_run, get_twin_gaps
 from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
@@ -73,9 +73,8 @@ def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFi
     """Draw the length of W, "lengths", or its effective learning rate, "effective", by step."""
     row = {"lengths": curves.length[:-1, 0], "effective": curves.effective_rates[:, 0]}[key]
     alt = f"{RUN_TITLES[key]} by step: from {row[0]:.3g} to {row[-1]:.3g}."
-    curve = StyledCurve(np.arange(len(row)), row, 0)
-    figure = draw_titled_curves(RUN_TITLES[key], {"batch norm": curve}, "step", theme=theme)
-    return DrawnFigure(figure, alt, "23rem")
+    panel = CurvePanel(RUN_TITLES[key], [Curve("batch norm", np.arange(len(row)), row)], x="step")
+    return DrawnFigure(draw_curve_panels([panel], theme), alt, "23rem")
 
 
 def explain_growth(curves: rate.TrainingCurves) -> str:

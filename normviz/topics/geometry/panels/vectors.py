@@ -62,7 +62,7 @@ def _choose_stage(stage: str) -> None:
     order = list(STAGES)
     follows = order[(order.index(stage) + 1) % len(order)]
     label, icon = ("Start again", "replay") if follows == order[0] else ("Next stage", "arrow_forward")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="stages"):
         st.button(
             label, PREFIX + "next", type="primary", icon=f":material/{icon}:",
             on_click=st.session_state.update, args=({PREFIX + "stage": follows},),

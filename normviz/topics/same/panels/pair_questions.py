@@ -66,7 +66,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
                 describe_measurement(identity, x.shape, is_within_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
-    with words, st.container(horizontal=True, vertical_alignment="bottom"):
+    with words, st.container(horizontal=True, vertical_alignment="bottom", key="pairs"):
         st.selectbox(
             "All pairs",
             PAIRS,
