@@ -68,9 +68,10 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
 
 
 def _list_titles(findings: Iterable[ReportedFinding]) -> str:
-    """List the titles of problems, with a sign before mistakes: "⚠ batch too small"; "–" for none."""
-    problems = dict.fromkeys(finding.problem for finding in findings)
-    return "; ".join(f"⚠ {each.title}" if each.is_mistake else each.title for each in problems) or "–"
+    """List the titles of problems, or else of tips: "⚠ batch too small"; "✓ none found" for neither."""
+    found = dict.fromkeys(finding.problem for finding in findings)
+    mistakes = "; ".join(each.title for each in found if each.is_mistake)
+    return f"⚠ {mistakes}" if mistakes else "; ".join(each.title for each in found) or "✓ none found"
 
 
 def summarize_model(model: ReportedModel) -> str:
