@@ -80,6 +80,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/links.py --links 50 --walks 1
 	$(BIN)/python benchmarks/bounds.py --rounds 1
 	$(BIN)/python benchmarks/search.py --cells 1000
+	$(BIN)/python benchmarks/map.py --sample 8
 	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 3
 	$(BIN)/python benchmarks/phones.py
 	$(BIN)/python benchmarks/library.py
@@ -89,7 +90,8 @@ bench: .venv/dev.stamp chromium
 
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
 gpu:
-	@$(PYTHON) benchmarks/gpu.py $(GPU)
+	@$(PYTHON) benchmarks/gpu.py $(GPU); status=$$?; [ $$status = 2 ] || \
+	  $(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest) || status=1; exit $$status
 
 # pip brings torch, since it knows where this machine has its builds of torch from; uv brings the rest in seconds.
 .venv/run.stamp: requirements.txt requirements.lock

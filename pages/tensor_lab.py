@@ -10,7 +10,7 @@ from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
-from normviz.ui.link import get_current_theme, is_phone, sync_page_values
+from normviz.ui.link import draw_segments, get_current_theme, is_phone, sync_page_values
 from normviz.ui.scheme import build_scheme
 from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor, take_offered_tensor
 from normviz.ui.tensor_controls import draw_fit_button
@@ -57,9 +57,7 @@ tab_panels = {
     "parameters": lambda: panels.show_scheme_parameters(scheme, x),
     "code": lambda: panels.show_scheme_code(scheme, x, layer, view),
 }
-tabs = st.tabs(list(state.TABS.values()), key="tab", on_change="rerun")
-for tab, name in zip(tabs, state.TABS, strict=True):
-    if tab.open:
-        with tab:
-            if name != "statistics" or has_been_seen(state.BELOW_KEY):
-                tab_panels[name]()
+with st.container(key="below"):
+    draw_segments("tab", "Show", state.TABS)
+    if view["tab"] != "statistics" or has_been_seen(state.BELOW_KEY):
+        tab_panels[view["tab"]]()

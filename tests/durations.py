@@ -27,6 +27,7 @@ LONG_FILES = (
     "tests/test_wandering.py",
     "tests/topics/running/test_running_page.py",
     "tests/test_first_visitors.py",
+    "tests/topics/design/test_design_training.py",
     "tests/test_cli_output.py",
 )
 """Files that begin first: one that began last would keep one process at work while the others have ended."""

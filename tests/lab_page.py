@@ -24,7 +24,6 @@ from normviz.ui.expandable import get_open_key
 from normviz.ui.scheme_picker import COMMON_SCHEMES, make_state_key
 
 ROOT = Path(__file__).parents[1]
-TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
 ACTIVATION = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 
 

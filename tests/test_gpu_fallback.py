@@ -22,6 +22,7 @@ from normviz.jobs.limits import LimitExceeded
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
+from normviz.topics.design.training import plan_trainings
 from normviz.topics.experiments import batch_size, experiment_runs
 from normviz.topics.table1 import training_panels
 from normviz.topics.table1.training import TableTrainingJob
@@ -39,7 +40,8 @@ FAILURES = {
 }
 TABLE = TableTrainingJob.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
 EXPERIMENT = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(steps=20, seeds=2, schemes=("layer",)))[0]
-JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT}
+TWINS = plan_trainings("dense", sample=1)[0]
+JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "twins": TWINS}
 SOON = 60  # seconds that a test waits at most
 
 

@@ -2,6 +2,9 @@
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from normviz.core.errors import InvalidInput
@@ -9,14 +12,23 @@ from normviz.core.registry import Scheme
 from normviz.core.text import join_words
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
+from normviz.jobs.result_cache import ResultCache
+from normviz.jobs.results import ResultArchive
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import Demands, Invariances, parse_fronts
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import find_nearest_schemes, find_scheme_name, find_schemes, split_scheme, take_census
+from normviz.topics.design.training import plan_trainings
+from normviz.topics.design.training_results import count_by_set, describe_exceptions
 from normviz.topics.design.wording import format_scheme_line
+from normviz.train.setting import DEVICES
 
 MAX_SHOWN_SCHEMES = 12
 """The maximal number of schemes printed as text."""
+
+DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
+"""The default of --sample, by layer: it trains in seconds on a CPU."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,15 +43,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--census", action="store_true", help="all sets of invariances, with how many schemes have them"
     )
+    parser.add_argument(
+        "--trained", action="store_const", const=True, help="with --census: train its schemes with twins"
+    )
+    parser.add_argument(
+        "--sample", metavar="K|all", help="schemes of each set; all by default on a dense layer, else 8"
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="of the sample and the training; 0 by default")
+    parser.add_argument("--device", metavar="D", help=f"to train on: {', '.join(DEVICES)}; auto by default")
     parser.add_argument("--json", action="store_true")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the schemes with the demanded invariances, or all sets of invariances; return 1 if none is found."""
     needed, without, conditions = map(split_keys, (arguments.need, arguments.without, arguments.condition))
-    check_options((*needed, *without, *conditions), arguments.census)
+    training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
+    check_options((*needed, *without, *conditions), arguments.census, training)
     weights = parse_fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
+    if arguments.trained:
+        return train_schemes(arguments, weights)
     if arguments.census:
         sets = build_invariance_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_census(sets))
@@ -52,6 +75,22 @@ def run(arguments: argparse.Namespace) -> int:
     if not (is_met := bool(find_schemes(demands))):
         print_message(explain_refusal(demands))
     return 0 if is_met else 1
+
+
+def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
+    """Train schemes with their twins and print the results by set of invariances; return 1 if one contradicts."""
+    layer, archive = arguments.layer, ResultArchive(ResultCache())
+    sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
+    jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
+    run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
+    results, found = archive.find_results(jobs), build_invariance_records(layer, weights)
+    counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
+    for kind in found:
+        kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained(found, missing))
+    for line in differing:
+        print_message(line)
+    return 1 if differing else 0
 
 
 def split_keys(text: str) -> Invariances:
@@ -124,7 +163,7 @@ def _list_keys(kind: dict[str, Any]) -> str:
     return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
-def check_options(demanded: Invariances, census_wanted: bool) -> None:
+def check_options(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
     """Raise InvalidInput for options that exclude each other, or if none says what to find."""
     if demanded and census_wanted:
         raise InvalidInput(
@@ -135,3 +174,30 @@ def check_options(demanded: Invariances, census_wanted: bool) -> None:
         raise InvalidInput(
             f"{choices}; --condition what else is to be: {join_words(CONDITIONS)}; or --census would do."
         )
+    if training and not (census_wanted and "trained" in training):
+        partner = "--census" if "trained" in training else "--census --trained"
+        raise InvalidInput(f"--{training[0]} goes with {partner}.")
+
+
+def parse_sample(text: str) -> int | None:
+    """Parse the number of schemes to train of each set; None for "all". Raises InvalidInput for other texts."""
+    if text == "all":
+        return None
+    if text.isdecimal() and len(text) < 6 and int(text) > 0:
+        return int(text)
+    raise InvalidInput(f"--sample {text}: a whole number from 1 to 99,999, or all, would do.")
+
+
+def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
+    """Format the training results of each set of invariances in two lines, with some missing answers."""
+    lines = []
+    for line, kind in zip(format_census(records).splitlines(), records, strict=True):
+        count = kind["trained"]
+        others = {"not as predicted": count["disagree"], "without an answer": count["unanswered"]}
+        words = [f"{count['agree']:,} of {count['of']:,} as predicted"]
+        words += [f"{number:,} {label}" for label, number in others.items() if number]
+        lines += [line, f"{'':8}{', '.join(words)}"]
+    more = (
+        [f"and {len(missing) - MAX_SHOWN_SCHEMES:,} more without an answer"] if len(missing) > MAX_SHOWN_SCHEMES else []
+    )
+    return "\n".join([*lines, *missing[:MAX_SHOWN_SCHEMES], *more])

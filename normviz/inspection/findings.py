@@ -128,10 +128,10 @@ MAX_NAMED = 5
 """Most layers that a finding on folding names."""
 
 
-def list_findings(
+def iterate_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
-    """Yield the findings on these layers and on the whole model.
+    """Yield the findings: mistakes of each layer, a large `gap` of the model, and batch norms that can be folded.
 
     `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
     batch norm, what keeps it from being folded into the layer before; "" if nothing does.

@@ -13,7 +13,15 @@ from streamlit.navigation.page import Page
 from normviz.core.errors import InvalidInput
 from normviz.describe.interface_words import LANGUAGES
 from normviz.describe.markdown import escape_markdown
-from normviz.ui.link import LANGUAGE_PARAM, View, format_frame_values, get_current_theme, get_language, trust_link
+from normviz.ui.link import (
+    LANGUAGE_PARAM,
+    PRESENTING_PARAM,
+    View,
+    format_frame_values,
+    get_current_theme,
+    get_language,
+    trust_link,
+)
 from normviz.ui.page_text import PageText, PanelText
 from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page, translate_page_text
 
@@ -136,9 +144,10 @@ def frame_page(story: PageText) -> Iterator[None]:
                 )
                 for see in story.see:
                     st.page_link(get_script_path(see.page), label=see.words)
-        with st.container(key="turns"):  # unseen: what the keys of a presentation press
-            for each in (find_previous_page(story), after):
-                st.page_link(get_script_path(each.page), label=each.title)
+        if st.session_state.get(PRESENTING_PARAM.key):
+            with st.container(key="turns"):  # unseen: what the keys of a presentation press
+                for each in (find_previous_page(story), after):
+                    st.page_link(get_script_path(each.page), label=each.title)
 
 
 def show_view(show: Callable[[View, str], None], view: View) -> None:

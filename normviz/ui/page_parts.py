@@ -24,7 +24,7 @@ class PageParts:
     Attributes:
         figures: by the CSS keys of their containers; the main figure of a panel comes first.
         panel: the name of the value that says which panel or tab is open; "" if there is none.
-        tabs: the CSS keys of the widgets that choose the panel; `st.tabs` needs none.
+        tabs: the CSS keys of the widgets that choose the panel.
     """
 
     figures: Mapping[str, PageFigure]
@@ -37,11 +37,12 @@ PAGE_PARTS: dict[str, PageParts] = {
         {
             "cube": PageFigure("Cube"),
             "element": PageFigure("Formulas of one element"),
-            "histograms": PageFigure("Histograms", ("Distribution",)),
-            "response": PageFigure("Response curves", ("Response",)),
-            "picture": PageFigure("Pictures", ("Picture",)),
+            "histograms": PageFigure("Histograms", ("distribution",)),
+            "response": PageFigure("Response curves", ("response",)),
+            "picture": PageFigure("Pictures", ("picture",)),
         },
         "tab",
+        ("tab",),
     ),
     "compare": PageParts({"cubes": PageFigure("Cubes")}),
     "identities": PageParts(

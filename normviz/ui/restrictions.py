@@ -38,7 +38,8 @@ HIDDEN_PARTS = {
     "answer": HiddenPart(
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
-        ".st-key-verdict, .nv-readout, .nv-labels :is(.nv-note, line), .stColumn:has(> * > * > .st-key-element)",
+        ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
+        ".stColumn:has(> * > * > .st-key-element)",
     ),
 }
 """Parts that a link can hide, by their names in the link."""
@@ -138,7 +139,7 @@ def build_restriction_style(page: str, only: str, hide: Sequence[str], covered: 
     rules = [f"{', '.join(hidden)} {{ display: none !important; }}"] if hidden else []
     rules += _ALONE if only else []
     if covered:
-        keys = ", ".join([*(f".st-key-{key}" for key in covered), ".stTabs", HIDDEN_PARTS["answer"].selectors])
+        keys = ", ".join([*(f".st-key-{key}" for key in covered), ".st-key-below", HIDDEN_PARTS["answer"].selectors])
         rules += [
             f":is({keys}), :is({keys}) * {{ visibility: hidden !important; }}",
             f".st-key-{covered[0]} {{ anchor-name: --nv-covered; min-height: 9rem; }}",

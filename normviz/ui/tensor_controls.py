@@ -34,11 +34,10 @@ def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> 
         args=(params,),
     )  # fmt: skip
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
-    with st.container(key="lengths"):
-        for pair in (SIZE_NAMES[:2], SIZE_NAMES[2:]):  # a row at a time, for the order in which Tab goes through them
-            for column, size in zip(st.columns(2), pair, strict=True):
-                label = format_length_label(size, shape | {"scheme": scheme.key})
-                column.number_input(label, 1, MAX_DRAWN_ELEMENTS, **make_widget_arguments(size, fixed))
+    with st.container(key="axis-lengths"):
+        for size in SIZE_NAMES:
+            label = format_length_label(size, shape | {"scheme": scheme.key})
+            st.number_input(label, 1, MAX_DRAWN_ELEMENTS, **make_widget_arguments(size, fixed))
     st.caption(f"{format_shape(tuple(shape.values()))} = {wording.pluralize(prod(shape.values()), 'element')}")
 
 

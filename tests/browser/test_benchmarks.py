@@ -34,6 +34,7 @@ TITLES = {
     "inspectors.py": [""],
     "library.py": ["normalize, 8 × 24 × 24 × 16, float32, ms of processor time: medians of 1"],
     "links.py": [f"{len(STATES)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "map.py": [""],
     "phones.py": ["One server with SQLite"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
     "start.py": ["Commands", "First runs"],

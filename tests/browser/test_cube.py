@@ -80,7 +80,7 @@ CONTROLS = {
     "colour": lambda lab: lab.look("x"),
     "view": lambda lab: lab.look("Several blocks"),
     "focus": lambda lab: lab.index("c", "2"),
-    "tab": lambda lab: lab.do(lambda page: page.get_by_role("tab", name="Code").click()),
+    "tab": lambda lab: lab.do(lambda page: page.locator(".st-key-below button", has_text="Code").click()),
 }
 
 

@@ -107,7 +107,9 @@ def test_the_cube_stands_alone_in_a_frame(new_page, server):
     visit(new_page, f"{server}/?scheme=layer&only=cube")
     new_page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     settle(new_page)
-    others = "header, section[data-testid=stSidebar], h1, .st-key-toolbar, .st-key-takeaway, .st-key-look, .stTabs"
+    others = (
+        "header, section[data-testid=stSidebar], h1, .st-key-toolbar, .st-key-takeaway, .st-key-look, .st-key-below"
+    )
     assert not any(each.is_visible() for each in new_page.locator(others).all())
     assert "only=cube" in new_page.url
     assert "scheme=layer" in new_page.url

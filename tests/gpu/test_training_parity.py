@@ -11,6 +11,7 @@ from trained import train_losses
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.jobs.spec import run_to_end
+from normviz.topics.design.training import plan_trainings
 from normviz.topics.table1.table import measure_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
@@ -55,6 +56,14 @@ def test_the_verdicts_of_the_papers_schemes(layer, device):
     told = {(cell.scheme, cell.transformation): cell.trained for cell in there}
     assert told["batch", "dataset-rescaling"] is True
     assert told["layer", "weight-vector-rescaling"] is False
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_the_answers_of_searched_schemes(layer, device):
+    (*_, here), (*_, there) = (plan_trainings(layer, sample=3, device=name) for name in ("cpu", device))
+    ours, theirs = run_to_end(here), run_to_end(there)
+    for name in ("predicted", "forward", "agrees", "why"):
+        assert np.array_equal(ours[name], theirs[name]), name
 
 
 def test_what_is_not_finite_is_explained_alike(device):

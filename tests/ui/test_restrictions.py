@@ -166,5 +166,5 @@ def test_every_page_has_its_parts():
 
 def test_the_cover_is_over_the_figure_that_stands_alone():
     assert find_covered_figures("lab", {}, "element") == ["element"]
-    assert find_covered_figures("lab", {"tab": "Picture"}, "") == ["cube", "element", "picture"]
+    assert find_covered_figures("lab", {"tab": "picture"}, "") == ["cube", "element", "picture"]
     assert build_restriction_style("lab", "", [], []) == ""

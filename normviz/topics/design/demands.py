@@ -80,6 +80,11 @@ class Demands:
         return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 
+def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
+    """Return the demands to have exactly these invariances."""
+    return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
+
+
 def get_probe_shape(scheme: Scheme, layer: str) -> Shape:
     """Return the shape of the tensor that a scheme normalizes in a layer."""
     activations, weights = SHAPES[layer]

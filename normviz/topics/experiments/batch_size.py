@@ -221,14 +221,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    budget, other = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits")
-        if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps")
-    )
-    caption = f"**Compare curves at the same N.** All train {budget}, so {other}, which alone can raise the error."
-    if idle:
-        caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
+    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
@@ -382,9 +375,14 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         "training digits; running averages would add noise of their own."
     )
     extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
-    return Verdict(judge_signs(signs), says, condition, extent=extent)
+    budget, other = (
+        (f"for {setting.steps} steps", "smaller batches see fewer digits")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "larger batches take fewer steps")
+    )
+    why = f"{EXPERIMENT.why} Compare curves at the same N: all train {budget}, so {other}."
+    return Verdict(judge_signs(signs), says, condition, why, extent)
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,
-    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.")  # fmt: skip
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.")  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from normviz.core.registry import SCHEMES
 from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
@@ -77,8 +78,8 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
         budget: the steps and the batch size in words.
     """
     padded, bare = ended["zeros"], ended["none"]
-    if missing := [key.capitalize() for key in VERDICT_SCHEMES if key not in schemes]:
-        return (Verdict("open", f"This takes None, Batch and Layer; choose {join_words(missing, 'and')} as well."),) * 2
+    if missing := [SCHEMES[key].label for key in VERDICT_SCHEMES if key not in schemes]:
+        return (Verdict("open", f"Choose {join_words(missing, 'and')} as well."),) * 2
     if any(key not in found for key in schemes for found in (padded, bare)):
         return (Verdict("open", "Not all networks are trained yet."),) * 2
     condition = (

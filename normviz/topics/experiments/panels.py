@@ -214,8 +214,7 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
         if figures:
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
             st.markdown(figures[0].caption)
-            if words := describe_bands(figures[0], networks):
-                st.caption(words)
+            about = f"{about} {describe_bands(figures[0], networks)}"
         else:
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
         _show_data(about)

@@ -73,7 +73,8 @@ def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
         draw_eps_control(view)
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has_parameter(scheme, name)]
-    for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
-        column.number_input(labels[name], -10.0, 10.0, step=0.1, **make_widget_arguments(name))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name in learned:
+            st.number_input(labels[name], -10.0, 10.0, step=0.1, **make_widget_arguments(name))
     if view["data"] != OWN_DATA:
         draw_seed_control()

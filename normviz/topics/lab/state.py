@@ -1,16 +1,15 @@
 """Page values of the tensor lab: tensor and scheme, which other pages share, γ, β, and the view."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import choice, real, value
+from normviz.core.settings import choice, real
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.lab.lab_cube import choose_view
 from normviz.ui import cube_view, custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
+from normviz.ui.link import View, clean_values, create_params
 
 TABS = {
     "statistics": "Statistics",
@@ -21,7 +20,7 @@ TABS = {
     "parameters": "Parameters and state",
     "code": "Code",
 }
-"""Titles of the tabs below the cube, by their names in a link; the session holds the titles, as Streamlit does."""
+"""Titles of the panels below the cube, by their names in a link."""
 
 BELOW_KEY = "lab below"
 """Session key that is True once the part below the cube has been in sight."""
@@ -33,10 +32,6 @@ FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
 
 def _write_gain_label(view: View) -> str:
     return f"{SCHEMES[view['scheme']].gain_symbol} (gain)"
-
-
-def _fit_tab(value: Any, view: View) -> str:
-    return value if value in TABS.values() else TABS[make_choice_fitter(list(TABS))(value, view)]
 
 
 def has_affine(scheme: Scheme) -> bool:
@@ -59,9 +54,9 @@ class LearnedValues:
 
 @dataclass(frozen=True)
 class TabValues:
-    """Page values of the tabs below the cube."""
+    """Page values of the panels below the cube."""
 
-    tab: str = value(TABS["statistics"], _fit_tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
+    tab: str = choice("statistics", TABS)
     statistic: str = choice("divisor", STATISTIC_NAMES)
     framework: str = choice("pytorch", FRAMEWORK_LABELS)
 
@@ -100,11 +95,11 @@ def has_advanced_changes(view: View) -> bool:
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters to the page's scheme and on its open tab."""
+    """Return True if a value matters to the page's scheme and in its open panel."""
     scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
-    return there and has_parameter(scheme, name) and (not tab or view["tab"] == TABS[tab])
+    return there and has_parameter(scheme, name) and (not tab or view["tab"] == tab)
 
 
 def get_cube_view(view: View, scheme: Scheme) -> str:

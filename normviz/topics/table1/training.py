@@ -74,7 +74,7 @@ class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", versio
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
             failed, networks = [schemes[row] for row in rows], [self.networks[column] for column in columns]
-            for found in twins.find_failures(failed, self.setting, networks):
+            for found in twins.iterate_failures(failed, self.setting, networks):
                 places = {(int(rows[row]), int(columns[column])): why for (row, column), why in found.items()}
                 result = result._replace(failures=places)
                 yield step

@@ -6,12 +6,13 @@ from math import prod
 import numpy as np
 import pytest
 from direct import general_form, over_members
-from lab_page import ACTIVATION, TABS, beside, computed, live, messages, open_lab, pick, plots, sound, texts, view_of
+from lab_page import ACTIVATION, beside, computed, live, messages, open_lab, pick, plots, sound, texts, view_of
 from PIL import Image
 from strategies import uneven_array
 
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.describe import wording
+from normviz.topics.lab import state as lab
 from normviz.ui import tensor
 
 
@@ -108,7 +109,7 @@ def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
     scheme, x, (eps, _, _), _ = computed(spoilt)
     (warning,) = (text for text in texts(spoilt.warning) if "infinite" in text)
     assert warning.startswith("3 elements of your data are NaN or infinite.")
-    for tab in TABS:
+    for tab in lab.TABS:
         spoilt.session_state["tab"] = tab
         sound(spoilt.run())
     if scheme.field is None:
@@ -125,7 +126,7 @@ def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1e20])
 def test_numbers_at_the_edge_of_their_format_raise_nothing(value):
     at = upload(open_lab(data="own", colour="value"), "edge.npy", npy(np.full((2, 2, 2, 4), value)))
-    for tab in TABS:
+    for tab in lab.TABS:
         at.session_state["tab"] = tab
         sound(at.run())
 
