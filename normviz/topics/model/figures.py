@@ -63,7 +63,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
         x=percent, y=list(range(len(names))), orientation="h", marker={"color": colours.inference}, showlegend=False,
         text=[f"{value:.0f}%" for value in percent], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": "change of the output (100% = its standard deviation)", "standoff": 4})
+    figure.update_xaxes(title={"text": "change (100% = standard deviation)", "standoff": 4})
     figure.update_xaxes(range=[0, 1.15 * max(percent)])
     apply_chart_style(figure, colours, {"b": 42})
     places = {"tickvals": list(range(len(names))), "ticktext": labels}

@@ -26,10 +26,10 @@ from normviz.topics.model.wording import (
     WHOLE_MODEL,
     describe_influences,
     describe_layer,
-    describe_soundness,
     list_cancelled,
     name_scheme,
     name_statistics,
+    shares_problem,
     summarize_model,
     tabulate_rows,
     write_fix,
@@ -138,7 +138,8 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
         show_problems(findings, layer.name)
         if not findings:
-            st.markdown(f":material/check: {describe_soundness(layer, model)}")
+            shared = "of its own. It shares that of the whole model." if shares_problem(layer, model) else "found."
+            st.markdown(f":material/check: No problem {shared}")
         statistics = layer.recorded.statistics if layer.recorded else None
         averages = None if statistics is None else compare_averages(statistics, layer.eps or 0.0)
         fields = draw_fields(layer, theme)
