@@ -1,6 +1,6 @@
 """Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -67,7 +67,7 @@ def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: losses by padding, learning rate and step, and the statistics at the pictures' border."""
+    """Return a report: losses by padding and step, and the statistics at the pictures' border."""
     begun, ended = {}, {}
     for padding in PADDINGS:
         jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}
@@ -77,7 +77,6 @@ def report(setting: Setting, results: Results) -> Report:
         )
     figures = [
         *_draw_losses_by_padding(ended),
-        *_draw_losses_by_rate(ended),
         *_draw_loss_curves(begun),
         *_draw_border_statistics(ended["zeros"]),
     ]
@@ -134,48 +133,19 @@ def _format_loss_and_contrast(outcome: Outcome) -> str:
     return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
 
 
-def _make_padding_panels(
-    outcomes: Outcomes, values: Callable[[Outcome], np.ndarray], points: Sequence[float] = (), **axes: Any
-) -> list[CurvePanel]:
-    """Return a panel for each padding with a curve for each scheme, over `points` or the measured steps."""
-    return [
-        CurvePanel(
-            PADDINGS[padding],
-            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(values(each)), points),
-            **axes,
-        )
-        for padding, found in outcomes.items()
-        if found
-    ]
-
-
-def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Return a figure of the mean training loss over the learning rate."""
-    if not any(ended_outcomes.values()):
-        return
-    panels = _make_padding_panels(
-        ended_outcomes, lambda each: each.losses_by_rate, LEARNING_RATES,
-        x="learning rate", y="mean training loss", log="xy", marks=LEARNING_RATES,
-    )  # fmt: skip
-    said = "; ".join(
-        f"{PADDINGS[padding].lower()}, "
-        + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in found.values())
-        for padding, found in ended_outcomes.items()
-        if found
-    )
-    yield FigureSpec(
-        "rates", panels, f"Training loss over the learning rate. Best rates: {said}.",
-        "The best rate of a scheme has the lowest loss on validation digits, the mean over the training.",
-    )  # fmt: skip
-
-
 def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Return a figure of the training loss by step, at the best learning rate of each scheme."""
     if not any(begun_outcomes.values()):
         return
-    panels = _make_padding_panels(
-        begun_outcomes, lambda each: each.get_at_best_rate("losses"), x="step", y="training loss", log="y"
-    )
+    panels = [
+        CurvePanel(
+            PADDINGS[padding],
+            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.get_at_best_rate("losses"))),
+            "step", "training loss", "y",
+        )
+        for padding, found in begun_outcomes.items()
+        if found
+    ]  # fmt: skip
     yield FigureSpec(
         "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
         "Each point is the mean since the point before.",

@@ -144,7 +144,7 @@ def report(setting: Setting, results: Results) -> Report:
     for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
-    figures = [*_draw_error_curves(shown), *_draw_errors_by_rate(ended), *_draw_errors_by_momentum(setting, ended)]
+    figures = [*_draw_error_curves(shown), *_draw_errors_by_momentum(setting, ended)]
     headline, verdict = _judge_claim(setting, whole)
     return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
@@ -169,22 +169,6 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     yield FigureSpec(
         "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
         "Tested in evaluation mode, by the running averages. Each way has its best learning rate.",
-    )  # fmt: skip
-
-
-def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Return a figure of the errors at the end of the tuning over the learning rate."""
-    if not outcomes:
-        return
-    rates, panels = np.array(LEARNING_RATES), []
-    for name, title in TASK_TITLES.items():
-        curves = [_make_error_curve(each, rates, each.result[name][-1, each.row], points=True) for each in outcomes]
-        ends = f"{title}: test error at the end"
-        panels.append(CurvePanel(ends, curves, "learning rate", "test error, %", "x", marks=LEARNING_RATES))
-    said = ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in outcomes)
-    yield FigureSpec(
-        "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
-        "The best rate of a way has the lowest error on validation digits of the new task.",
     )  # fmt: skip
 
 

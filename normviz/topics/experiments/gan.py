@@ -124,12 +124,12 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: covered modes by step and by learning rate, and figures of generated points."""
+    """Return a report: covered modes by step, and generated points."""
     jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), list_jobs(setting), strict=True))
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    draws = [_draw_modes_by_step, _draw_generated_points, _draw_modes_by_rate] if begun else []
+    draws = [_draw_modes_by_step, _draw_generated_points] if begun else []
     headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate_results(setting, ended))
 
@@ -180,35 +180,6 @@ def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
         f"{_format_covered_modes(begun_outcomes)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
         f"{NEAR_SIGMAS:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
-    )  # fmt: skip
-
-
-def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the covered modes, and of the share of samples near a mode, over the learning rate."""
-    kinds = (
-        ("modes covered", (-0.4, MODES + 0.4), lambda each: each.covered_modes[-FINAL_MEASUREMENTS:].mean(0)),
-        (
-            "samples near a mode, %",
-            (-4.0, 104.0),
-            lambda each: 100 * each.share_near_modes[-FINAL_MEASUREMENTS:].mean(0),
-        ),
-    )
-    panels = [
-        CurvePanel(
-            _format_steps_ahead(ahead), make_outcome_curves(outcomes, values, LEARNING_RATES),
-            "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
-        )
-        for axis, span, values in kinds
-        for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
-    ]  # fmt: skip
-    near_modes = "; ".join(
-        f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_share_near_modes)}"
-        for (ahead, _), each in begun_outcomes.items()
-    )
-    return FigureSpec(
-        "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
-        "the samples are near a mode.",
-        f"Means over the last {FINAL_MEASUREMENTS} of {POINTS} measurements and the seeds, with 95% intervals.",
     )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
 
 
 def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
-    """Return sentences on how the twin differs from the network; `follow` if its learning rate is scaled, too."""
+    """Return sentences on how the twin, the transformed copy, differs; `follow` if its learning rate is scaled."""
     said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:

@@ -78,7 +78,7 @@ class TableResultCache:
         self._measured.put(_make_forward_key(job.row.scheme, job.setting), measured)
 
     def get_losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
-        """Return the losses of all networks of a scheme, (steps, networks), up to the last step that all have done."""
+        """Return the losses of all networks of a scheme, (steps, networks), up to the last step that all finished."""
         found = [self._get_record(key).losses for key in _make_network_keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)

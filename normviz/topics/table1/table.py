@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """True if no measured answer contradicts the prediction."""
+        """True if no measured answer contradicts the theory's prediction."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -162,9 +162,9 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L' - L| / max|L₀| (steps, networks) for losses L' of each network, L of its base, L₀ of the original.
+    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its base, L₀ of the original.
 
-    Infinite if a loss is not finite.
+    The base of a network is the original, or for a control the network it copies. Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
