@@ -12,6 +12,7 @@ Functions are compiled without reference counting, which costs as much as a shor
 """
 
 from math import cosh, erf, exp, floor, log, pi, sqrt, tanh
+from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
@@ -30,7 +31,8 @@ LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90
 LEAST, TERMS = -700.0, 13
 """The smallest exponent of e, and the number of terms of the series of eʳ."""
 
-compile_kernel = njit(nogil=True, cache=True, error_model="numpy", _nrt=False, fastmath={"contract"})
+OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}}
+compile_kernel = njit(**OPTIONS)
 """Compile a function; a product and a sum may be rounded once."""
 
 LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
