@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """True if no measured answer contradicts the prediction."""
+        """True if no measured answer contradicts the theory's prediction."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -139,7 +139,7 @@ def build_cells(
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Return the cells of one scheme; a complete row is cached."""
+    """Return the cells of one scheme, cached once they are complete; `follow` as in `build_cells`."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -162,9 +162,9 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L' - L| / max|L₀| (steps, networks) for losses L' of each network, L of its base, L₀ of the original.
+    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its base, L₀ of the original.
 
-    Infinite if a loss is not finite.
+    The base of a network is the original, or for a control the network it copies. Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0

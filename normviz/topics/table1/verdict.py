@@ -42,7 +42,7 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin: True if it learns as the original does, False if not, None if unknown, with the reason."""
+    """Verdict on a twin, a transformed copy of a network: True if it learns the same, False if not, None if unknown."""
 
     together: bool | None
     why: str | None = None
@@ -58,7 +58,7 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """Return the largest gap that rounding explains, from the gaps of the controls; `kind`: "forward" or "training"."""
+    """Return the largest gap that rounding explains, from disturbed copies; `kind`: "forward" or "training"."""
     found = (
         margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
         for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()

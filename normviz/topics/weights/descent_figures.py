@@ -73,7 +73,7 @@ def draw_descent_paths(
 
 
 def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
-    """Find the side of a point for its label: away from the other point, and towards the middle x of the picture."""
+    """Return where a point's label goes, such as "top left": away from `other`, and towards x = `middle`."""
     return f"{'top' if point[1] > other[1] else 'bottom'} {'left' if point[0] > middle else 'right'}"
 
 
@@ -93,7 +93,7 @@ def draw_values_by_step(
     first_look: int = 0,
     has_legend: bool = True,
 ) -> Figure:
-    """Return a figure of curves of one quantity over the steps, up to `step`; `curves` has their names.
+    """Return a figure of curves of one quantity, by name, over the steps up to `step`.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.

@@ -153,7 +153,7 @@ def _draw_curves(
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
-    """Draw the plane of the two weights at a step."""
+    """Draw the loss over the plane of the two weights, with both runs' paths up to a step."""
     drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
     best, start = get_best_weights(), runs["weight"].w[0]
     grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))

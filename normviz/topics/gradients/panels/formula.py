@@ -18,7 +18,6 @@ from normviz.topics.gradients.figures import draw_tensor_map
 from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -175,7 +174,6 @@ def _show_comparison(
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
         f"finite and of rounding{'; ∂L/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
-    draw_download_button(lambda: _tabulate_elements(tensors, comparison), f"{scheme.key}-gradients")
 
 
 def _is_learned(scheme: Scheme, name: str) -> bool:
@@ -193,15 +191,3 @@ def _format_difference(exact: np.ndarray, other: np.ndarray | None, comparison: 
     scale = comparison.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
     gap = float(np.abs(exact - other).max()) / scale
     return format_number(gap, 2)
-
-
-def _tabulate_elements(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list]:
-    """Return the gradients of every element as columns by name, a row for each element."""
-    index = np.indices(tensors.x.shape).reshape(4, -1).tolist()
-    return dict(zip("nhwc", index, strict=True)) | {
-        "x": tensors.x.ravel().tolist(),
-        "dl/dy": tensors.dy.ravel().tolist(),
-        "d": comparison.formula.dxhat.ravel().tolist(),
-        "dl/dx by the formula": comparison.formula.dx.ravel().tolist(),
-        "dl/dx by central differences": comparison.differences["dx"].ravel().tolist(),
-    }

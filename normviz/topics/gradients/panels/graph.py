@@ -11,7 +11,6 @@ from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.legend import show_legend
 from normviz.ui.link import View
 from normviz.ui.player import Player
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -75,9 +74,6 @@ def show_chain(view: View, theme: str) -> None:
                 st.caption(NO_FOURTH_PATH)
 
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
-    draw_download_button(
-        lambda: {name: np.broadcast_to(value, x.shape).tolist() for name, value in one._asdict().items()}, "chain"
-    )
 
 
 def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:

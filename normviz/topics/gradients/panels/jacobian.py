@@ -16,7 +16,6 @@ from normviz.topics.gradients.panels.formula import show_weight_scheme_note
 from normviz.topics.gradients.small import make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -30,8 +29,6 @@ def show_jacobian(view: View, theme: str) -> None:
     drawn = draw_laid_jacobian(laid, theme)
     show_figure(drawn.figure, "jacobian", drawn.alt, drawn.height)
     show_weight_scheme_note(scheme)
-    columns = {name: laid.matrix[:, column].tolist() for column, name in enumerate(laid.names)}
-    draw_download_button(lambda: {"d xhat / d x": list(laid.names)} | columns, f"{scheme.key}-jacobian")
 
 
 class LaidJacobian(NamedTuple):

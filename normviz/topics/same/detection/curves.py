@@ -14,8 +14,8 @@ INITIAL_ALPHAS = 2.0 ** np.arange(-3, 5)
 MAX_SEARCH_ELEMENTS = 4096
 """Most elements for the search of α and s; the last steps use all elements."""
 
-STEPS, LAST = 40, 4
-"""Gauss-Newton steps with some elements, and with all of them."""
+STEPS, LAST, SLOW = 40, 4, 0.99
+"""Gauss-Newton steps with some elements, and with all of them; share of the squares left by a step that is the last."""
 
 BENT, BENT_FROM = 8, 0.02
 """Least number of elements on the bend of f: with f′ from this share to one minus this share of its maximum."""
@@ -82,7 +82,9 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
         better = found.find_smaller_residual()
         if better is None:
             break
-        found = better
+        is_slow, found = better.squares > SLOW * found.squares, better
+        if is_slow:
+            break
     found = _FittedCurve(flat, target, scheme, with_gain, found.inner)
     for _ in range(LAST):
         found = found.find_smaller_residual() or found

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,10 @@ from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
 from normviz.topics.same.detection.evidence import is_excluded
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
-    FitOutcome,
-    fit_affine,
+    choose_outcome,
     fit_function,
-    judge_without_affine,
+    fit_trials,
+    solve_values,
     take_values,
 )
 from normviz.topics.same.detection.trials import Divisors, FitTrial
@@ -47,8 +48,8 @@ MAX_CONFIRMED = 2**20
 MAX_LINEAR_ROWS = 1024
 """Most vectors of channels to test whether y is linear, or four times their length."""
 
-FIRST_CHANNELS = 4
-"""Number of channels on which a candidate is tried first."""
+FIRST_CHANNELS, MIN_FIRST_SIZE = 4, 2**12
+"""Number of channels on which a candidate is tried first, if the elements are more than this number."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
 """Levels of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ and β by channel; by element."""
@@ -130,40 +131,39 @@ def _fit_schemes(
     scheme = schemes[0]
     if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
-    trials = list(compute_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype, judged))
+    usual = TRIED_EPSILONS if scheme.suppression else (0.0,)
     estimated = _estimate_eps(x, y, scheme)
-    own = [] if estimated is None else list(compute_trials(x, schemes, (estimated,), dtype, judged))
+    trials = compute_trials(x, schemes, usual if estimated is None else (*usual, estimated), dtype, judged)
     few, y = slice(0, FIRST_CHANNELS), y[judged]
-    first = list(
-        _fit_levels(
-            y[..., few],
-            [t.select_channels(few) for t in trials],
-            [t.select_channels(few) for t in own],
-            schemes,
-            layout,
-        )
-    )
-    if y.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
-        return min(first, key=lambda fit: fit.residual)
-    tried = list(_fit_levels(y, trials, own, schemes, layout))
+    if y.shape[3] > FIRST_CHANNELS and y.size > MIN_FIRST_SIZE:
+        first = list(_fit_levels(y[..., few], trials.select_channels(few), len(usual), schemes, layout))
+        if not any(fit.fits or not fit.is_decided for fit in first):
+            return min(first, key=lambda fit: fit.residual)
+    tried = list(_fit_levels(y, trials, len(usual), schemes, layout))
     good = (fit for fit in sorted(tried, key=lambda fit: not fit.is_decided) if fit.fits)
     return next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
 
 
 def _fit_levels(
-    y: np.ndarray, trials: Iterable[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
+    y: np.ndarray, trials: FitTrial, usual: int, schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any.
+    """Yield the fits of one candidate, the simplest first; `usual`: number of usual ε, before an estimated one.
 
     An estimated ε is decided only if y excludes the usual ones.
     """
-    estimated = [_fit_level(y, own, schemes, layout, EPS_ALONE, ())] if own else []
-    yield _add_estimated_eps(_fit_level(y, trials, schemes, layout, NOTHING, ()), estimated)
-    for fit, trial in zip(estimated, own, strict=True):
-        is_unusual = all(is_excluded(y, take_values(y, trial), take_values(y, each)) for each in trials)
-        yield replace(fit, is_decided=fit.is_decided and (is_unusual or not fit.fits))
+    tried, estimated = trials.select_eps(slice(usual)), []
+    if len(trials.eps) > usual:
+        fit = _fit_level(y, [trials.select_eps(slice(usual, None))], schemes, layout, EPS_ALONE, ())
+        values = take_values(y, trials)
+        rivals = map(values.select_eps, range(usual if fit.fits and fit.is_decided else 0))
+        is_unusual = all(is_excluded(y, values.select_eps(usual), rival) for rival in rivals)
+        estimated = [replace(fit, is_decided=fit.is_decided and is_unusual)]
+        yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), [fit])
+    else:
+        yield _fit_level(y, [tried], schemes, layout, NOTHING, ())
+    yield from estimated
     for level, along in _list_levels(schemes)[2:]:
-        yield _fit_level(y, trials, schemes, layout, level, along)
+        yield _fit_level(y, [tried], schemes, layout, level, along)
 
 
 def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
@@ -172,7 +172,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
         eps
         for each in estimated
         for eps in each.eps
-        if each.fits and each.is_decided and not any(abs(eps - other) < EPS_STEP * eps for other in fit.eps)
+        if each.fits and not any(abs(eps - other) < EPS_STEP * eps for other in fit.eps)
     ]
     return replace(fit, eps=tuple(sorted({*fit.eps, *added}, reverse=True))) if fit.fits and fit.is_decided else fit
 
@@ -191,12 +191,10 @@ def _fit_level(
     level: int,
     along: tuple[str, ...],
 ) -> CandidateFit:
-    """Fit one candidate at several ε, with the γ and β of one level."""
-    outcomes = [
-        fit_affine(y, each, along) if along else judge_without_affine(y, each, int(level == EPS_ALONE))
-        for each in trials
-    ]
-    return _choose_best_fit(outcomes, schemes, layout, level, along)
+    """Fit one candidate at several ε, with the γ and β of one level: all ε with an equally good fit, or the nearest."""
+    best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
+    found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
+    return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
@@ -210,7 +208,7 @@ def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) ->
         if level == EPS_ALONE != fit.level:
             continue
         epsilons = (fit.eps or (0.0,))[: 1 if is_any_eps else None]
-        trials = compute_trials(some, fit.schemes, epsilons, dtype, judged)
+        trials = (compute_trials(some, fit.schemes, (eps,), dtype, judged) for eps in epsilons)  # one in memory
         found = _fit_level(target, trials, fit.schemes, fit.layout, level, along)
         if found.fits and found.is_decided:
             break
@@ -224,17 +222,6 @@ def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
 
 
-def _choose_best_fit(
-    outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
-) -> CandidateFit:
-    """Choose the best fit over several ε: all ε with an equally good fit, or else the nearest one."""
-    best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
-    good = [each.eps for each in outcomes if each.fits and each.is_decided] or [best.eps]
-    eps = tuple(good) if schemes[0].suppression else ()
-    found = CandidateFit(schemes, layout, level, along, eps, *best[1:])
-    return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
-
-
 @ignore_float_warnings
 def compute_trials(
     x: np.ndarray,
@@ -242,33 +229,34 @@ def compute_trials(
     epsilons: tuple[float, ...],
     dtype: str,
     judged: tuple[np.ndarray, ...] | None = None,
-) -> Iterator[FitTrial]:
-    """Yield x̂ of a candidate at every ε, of some elements or of all: v / √(σ² + ε), with v and σ computed once."""
-    scheme, at = schemes[0], ... if judged is None else judged
+) -> FitTrial:
+    """Compute x̂ of a candidate at several ε, of some elements or of all: v / √(σ² + ε)."""
+    scheme = schemes[0]
+    at: Any = (..., *(judged or ()))
     field, result, bounds = scheme.suppression, normalize(x, scheme, 0.0), RoundingBounds(x, scheme, dtype)
     number = _number_statistics(x.shape, scheme)[at]
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
-        yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at], None, divisors)
-        return
+        xhat, lost, size = (each[at][None] for each in (result.xhat, bounds.compute(None), size))
+        return FitTrial((0.0,), xhat, lost, size, None, divisors)
     v, linear = result.v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     alone = np.broadcast_to(np.sqrt((result.v**2).mean((0, 1, 2))), x.shape)[at]
     whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
-    for eps in epsilons:
-        if whitening is not None:
-            xhat, deviation = whitening.compute(eps)
-            xhat = xhat[at]
-            unmixed = v / np.where(alone == 0, np.inf, np.hypot(alone, eps**0.5))
-            divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
-        else:
-            deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
-            wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), x.shape)[at]
-            xhat = v / np.where(wide == 0, np.inf, wide)
-            divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-        yield FitTrial(
-            eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear, divisors, is_affine(schemes)
-        )
+    root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
+    if whitening is not None:
+        computed = map(whitening.compute, epsilons)
+        xhat, deviation = map(np.stack, zip(*((some[at], smallest) for some, smallest in computed), strict=True))
+        unmixed = v / np.where(alone == 0, np.inf, np.hypot(alone, root))
+        divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
+    else:
+        deviation = np.hypot(np.asarray(result.deviation), root)
+        wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
+        xhat = v / np.where(wide == 0, np.inf, wide)
+        divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
+    return FitTrial(
+        epsilons, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear, divisors, is_affine(schemes)
+    )
 
 
 def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
@@ -360,13 +348,16 @@ def _fit_function(
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
     lost = RoundingBounds(x, scheme, name).compute(None) * (1 if name != "float64" else 16)  # α and s are rounded too
+    line = solve_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
+    if np.all(np.abs(y - line.values) <= line.allowed):
+        return replace(found, is_decided=False)  # f may be straight
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
         estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
         if estimated is None:
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
-        trial = FitTrial(0.0, xhat, lost, estimated.moved)
-        outcome = fit_function(y, trial, along, x)
+        trial = FitTrial((), xhat, lost, estimated.moved)
+        outcome = fit_function(y, trial, along, x, line)
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent
         found = CandidateFit(

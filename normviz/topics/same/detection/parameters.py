@@ -20,7 +20,7 @@ def estimate_affine(
     found = []
     for block in blocks:
         some, target = (each[(*part[:3], block)].astype(float, copy=False) for each in (x, y))
-        trial = next(compute_trials(some, fit.schemes, (eps,), dtype))
+        trial = compute_trials(some, fit.schemes, (eps,), dtype).select_eps(0)
         solution = solve_affine(target, trial, fit.along)
         found.append([np.where(solution.known, each, np.nan) for each in (solution.gain, solution.bias)])
     gains, biases = zip(*found, strict=True)

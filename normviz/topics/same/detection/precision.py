@@ -62,4 +62,4 @@ class RoundingBounds:
         first = beside if self.is_rounded else 0.0
         found = ANSWER_ROUNDINGS * (self.last * (1 + first) + self.inner * self.summing * (2 + squared))
         found = np.where(np.isnan(found), np.inf, found)
-        return np.broadcast_to(broadcast_statistic(found, self.x.shape), self.x.shape)
+        return np.broadcast_to(broadcast_statistic(found, self.x.shape), (*found.shape[:-4], *self.x.shape))

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.curves import measure_bend
 from normviz.topics.same.detection.evidence import (
@@ -16,7 +15,7 @@ from normviz.topics.same.detection.evidence import (
     is_normalized,
     measure_evidence,
 )
-from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
+from normviz.topics.same.detection.trials import ALL_AXES, FittedValues, FitTrial, list_other_axes
 
 MIN_CLEAR_SHARE = 0.5
 """Least share of elements that are not ignored."""
@@ -37,9 +36,9 @@ MIN_DIGITS_BEHIND_AFFINE = 1.0
 
 
 class FitOutcome(NamedTuple):
-    """Result of fitting one candidate at one ε; the attributes are those of `CandidateFit`."""
+    """Result of fitting one candidate; the attributes are those of `CandidateFit`."""
 
-    eps: float
+    eps: tuple[float, ...]
     residual: float
     fits: bool
     is_decided: bool
@@ -47,36 +46,59 @@ class FitOutcome(NamedTuple):
     bias: bool = False
 
 
-def judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
+def choose_outcome(outcomes: list[FitOutcome]) -> FitOutcome:
+    """Choose the nearest of several outcomes, with all ε of those that fit, if any does."""
+    best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
+    good = [eps for each in outcomes if each.fits and each.is_decided for eps in each.eps]
+    return best._replace(eps=tuple(good)) if good else best
+
+
+def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], fitted: int = 0) -> FitOutcome:
+    """Fit y = x̂, or y = γ x̂ + β with γ and β along some axes, at several ε.
+
+    `fitted`: the number of parameters estimated from y, such as ε.
+    """
+    found = solve_values(y, trials, along) if along else take_values(y, trials, fitted)
+    apart = np.where(found.usable, np.abs(y - found.values), 0.0)
+    exist = found.usable.any(ALL_AXES)
+    residual = np.where(exist, apart.max(ALL_AXES), inf)
+    fitting = np.flatnonzero(exist & np.all((apart <= found.allowed) | ~found.usable, ALL_AXES))
+    outcomes = []
+    for k in map(int, {*fitting.tolist(), int(np.argmin(residual))}):
+        pair = (trials.select_eps(k), found.select_eps(k))
+        outcomes.append(judge_affine(y, *pair) if along else judge_without_affine(y, *pair, fitted))
+    return choose_outcome(outcomes)
+
+
+def judge_without_affine(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> FitOutcome:
     """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
-    found = take_values(y, trial, fitted)
     outcome = _judge_fit(y, found, trial.eps)
     is_tested = not outcome.fits or measure_evidence(y, trial, found, fitted) >= MIN_EVIDENCE
     return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
 
-def fit_function(y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray) -> FitOutcome:
+def fit_function(
+    y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray, line: FittedValues
+) -> FitOutcome:
     """Fit y = f(αx + s) with estimated α and s, or y = γ f(αx + s) + β with γ and β along some axes.
 
-    The numbers cannot decide if they do not exclude a line for each channel, and behind γ and β a parabola.
+    The numbers cannot decide if they do not exclude `line`, a line for each channel, and behind γ and β a parabola.
     """
     found = solve_values(y, trial, along) if along else take_values(y, trial, 2)
-    outcome = _judge_affine(y, trial, found) if along else judge_without_affine(y, trial, 2)
-    line = solve_values(y, FitTrial(0.0, x, trial.lost, np.zeros(x.shape)), ("C",))
+    outcome = _judge_values(y, trial, found) if along else judge_without_affine(y, trial, found, 2)
     is_told = not outcome.fits or is_excluded(y, found, line)
     is_told &= not along or measure_bend(x, y, found.allowed) >= MIN_TOTAL_DIGITS
     return outcome._replace(is_decided=outcome.is_decided and is_told)
 
 
-def fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """Fit y = γ x̂ + β, with γ and β along some axes.
+def judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
+    """Judge a fit of y = γ x̂ + β.
 
     The numbers cannot decide (`is_decided` is False) if they do not exclude a simpler explanation: one γ and one β for
     all elements, which x may determine, or γ and β on x̂ without its division. Nor if they test too few of the
     statistics, if y varies where x̂ is constant, or if γ and β make y a normalized output by themselves.
     """
-    found = solve_values(y, trial, along)
-    outcome = _judge_affine(y, trial, found)
+    outcome, along = _judge_values(y, trial, found), found.along
     if not (outcome.fits and outcome.is_decided) or trial.linear is None or (trial.is_affine and along == ("C",)):
         return outcome
     undivided = trial._replace(xhat=trial.linear, size=np.zeros(y.shape))
@@ -86,7 +108,7 @@ def fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOut
         and is_constant_with(y, trial, found)
         and measure_evidence(y, trial, found) >= MIN_EVIDENCE
         and not is_normalized(y, found.allowed)
-        and _judge_fit(y, found._replace(free=count_levels(y, found)), trial.eps, 0.0).is_decided
+        and _judge_fit(y, found._replace(free=np.array(count_levels(y, found))), trial.eps, 0.0).is_decided
     )
     return outcome._replace(is_decided=is_told)
 
@@ -113,7 +135,7 @@ class AffineSolution(NamedTuple):
 @ignore_float_warnings
 def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> AffineSolution:
     """Solve y = γ x̂ + β for γ and β along some axes by least squares, each element weighted by its precision."""
-    over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
+    over = list_other_axes(along)
     clear = trial.lost < MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
     noise = trial.lost * (np.abs(trial.xhat) + np.maximum(trial.size, usual))
@@ -136,7 +158,8 @@ def take_values(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FittedValues
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
     one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
-    return FittedValues(trial.xhat, allowed, clear, int(clear.sum()) - fitted, y - y.mean(), one, zero)
+    free = clear.sum(ALL_AXES, keepdims=True) - fitted
+    return FittedValues(trial.xhat, allowed, clear, free, y - y.mean(), one, zero)
 
 
 @ignore_float_warnings
@@ -146,11 +169,11 @@ def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fitt
     gain, bias, known, clear, noise, level = solve_affine(y, trial, along)
     allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
     count = clear.sum(over, keepdims=True)
-    free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
+    free = np.where(known, np.maximum(count - 2, 0), 0)  # a constant x̂ fits anything
     return FittedValues(gain * trial.xhat + bias, allowed, clear & known, free, y - level, gain, bias, along)
 
 
-def _judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
+def _judge_values(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
     """Judge fitted values, and whether γ is not 1 and β is not 0."""
     outcome = _judge_fit(y, found, trial.eps, MIN_DIGITS_BEHIND_AFFINE)
     least = 8 * float(np.median(trial.lost))
@@ -159,7 +182,9 @@ def _judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOut
     return outcome._replace(gain=has_gain, bias=has_bias)
 
 
-def _judge_fit(y: np.ndarray, found: FittedValues, eps: float, least_digits: float = MIN_DIGITS_EACH) -> FitOutcome:
+def _judge_fit(
+    y: np.ndarray, found: FittedValues, eps: tuple[float, ...], least_digits: float = MIN_DIGITS_EACH
+) -> FitOutcome:
     """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide."""
     apart, largest, clear = np.abs(y - found.values), float(np.abs(y).max()), found.usable
     if not clear.any():
@@ -167,5 +192,9 @@ def _judge_fit(y: np.ndarray, found: FittedValues, eps: float, least_digits: flo
     residual = float(apart[clear].max()) / (largest or 1.0)
     size = float(np.sqrt(np.mean(found.varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(found.allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    is_decided = digits >= least_digits and found.free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
+    is_decided = (
+        digits >= least_digits
+        and int(found.free.sum()) * digits >= MIN_TOTAL_DIGITS
+        and clear.mean() >= MIN_CLEAR_SHARE
+    )
     return FitOutcome(eps, residual, bool(np.all(apart[clear] <= found.allowed[clear])), is_decided)

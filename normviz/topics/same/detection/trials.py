@@ -1,17 +1,23 @@
-"""Values that a candidate of the detector gives to y, before and after γ and β are fitted."""
+"""Values that a candidate of the detector gives to y, before and after γ and β are fitted.
 
-from typing import NamedTuple
+Arrays have the four axes of x, and one before them where they differ between several ε.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from normviz.core.fields import AXES
 
+ALL_AXES = (-4, -3, -2, -1)
+"""The axes of x, behind any axis of several ε."""
+
 
 class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
+    """x̂ of a candidate scheme at one ε or several, with a bound of its rounding errors.
 
     Attributes:
-        eps: ε.
+        eps: the values of ε.
         xhat: x̂.
         lost: bound of the rounding error of each element, relative to its size.
         size: size of the numbers that each element comes from; 1 if something divides.
@@ -20,7 +26,7 @@ class FitTrial(NamedTuple):
         is_affine: True if x̂ is an affine function of each channel.
     """
 
-    eps: float
+    eps: tuple[float, ...]
     xhat: np.ndarray
     lost: np.ndarray
     size: np.ndarray
@@ -34,6 +40,12 @@ class FitTrial(NamedTuple):
         linear = None if self.linear is None else self.linear[..., channels]
         divisors = None if self.divisors is None else self.divisors.select_channels(channels)
         return self._replace(xhat=xhat, lost=lost, size=size, linear=linear, divisors=divisors)
+
+    def select_eps(self, at: int | slice) -> "FitTrial":
+        """Return the trial at one or some of several ε."""
+        divisors = None if self.divisors is None else Divisors(*(_select(each, at) for each in self.divisors))
+        arrays = FitTrial(*(_select(each, at) for each in self))
+        return arrays._replace(eps=(self.eps[at],) if isinstance(at, int) else self.eps[at], divisors=divisors)
 
 
 class Divisors(NamedTuple):
@@ -66,7 +78,7 @@ class FittedValues(NamedTuple):
         values: the fitted values.
         allowed: bound of the rounding error of each.
         usable: elements that are not ignored.
-        free: number of elements minus the number of fitted γ and β.
+        free: number of elements minus the number of fitted γ and β, with the axes of y.
         varying: y minus the constant that β explains, whose digits a fit has to explain.
         gain, bias: γ and β.
         along: axes along which γ and β were fitted.
@@ -75,13 +87,22 @@ class FittedValues(NamedTuple):
     values: np.ndarray
     allowed: np.ndarray
     usable: np.ndarray
-    free: int
+    free: np.ndarray
     varying: np.ndarray
     gain: np.ndarray
     bias: np.ndarray
     along: tuple[str, ...] = ()
 
+    def select_eps(self, k: int) -> "FittedValues":
+        """Return the values at one of several ε."""
+        return FittedValues(*(_select(each, k) for each in self))
+
+
+def _select(values: Any, at: int | slice) -> Any:
+    """Return what belongs to one or some of several ε, or what does not depend on ε as it is."""
+    return values[at] if isinstance(values, np.ndarray) and values.ndim > len(ALL_AXES) else values
+
 
 def list_other_axes(along: tuple[str, ...]) -> tuple[int, ...]:
-    """List the axes of (N, H, W, C) along which γ and β do not vary."""
-    return tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
+    """List the axes of (N, H, W, C) along which γ and β do not vary, counted from the end."""
+    return tuple(k - 4 for k, axis in enumerate(AXES["activation"]) if axis not in along)
