@@ -43,12 +43,12 @@ class FisherModel:
 
     @property
     def x(self) -> np.ndarray:
-        """The data (examples, inputs)."""
+        """The data, shape (examples, inputs)."""
         return self.scale * load_digit_components()
 
     @property
     def w(self) -> np.ndarray:
-        """The weights (units, inputs), all vectors of one length."""
+        """The weights, shape (units, inputs); the vector of each unit has the length `length`."""
         w = np.random.default_rng(self.seed).standard_normal((UNITS, INPUTS))
         return self.length * w / np.linalg.norm(w, axis=1, keepdims=True)
 
@@ -154,7 +154,7 @@ def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
 
 
 class NormalizedSums(NamedTuple):
-    """Normalized sums x̂ and 1/σ at ε = 0; a field of equal numbers gives 0. Without division, 1/σ is 1."""
+    """Normalized pre-activations x̂ and 1/σ at ε = 0; equal numbers give 0. Without division, 1/σ is 1."""
 
     xhat: np.ndarray
     inverse: np.ndarray
@@ -167,7 +167,7 @@ def find_averaged_axes(scheme: str) -> tuple[int, ...]:
 
 
 def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
-    """Compute x̂ = v / √E[v²] of sums a (…, N, C); v = a - E[a], or a if the scheme does not centre."""
+    """Return x̂ = v / √E[v²] and 1/σ of pre-activations a (…, N, C); v = a − E[a], or a if not centred."""
     axes = find_averaged_axes(scheme)
     if not axes:
         return NormalizedSums(a, np.ones(1))

@@ -128,7 +128,7 @@ def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
 
 
 def list_jobs(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
-    """Return a job for every batch size and scheme, and one on the noise; those with shown curves come first."""
+    """Return a job for every batch size and scheme, and one on the noise of statistics, in the order of the run."""
     grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
     return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
@@ -259,7 +259,7 @@ def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
     return min(float(np.mean(each[k].final_errors)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
-def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
+def _averages_over_examples(row: SchemeSpec, shape: Shape) -> bool:
     """Return True if a scheme averages over several examples of the mini-batch, as batch norm does."""
     scheme = row.scheme.activation_part
     return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
@@ -271,7 +271,7 @@ def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tupl
     The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """
     learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
-    mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
+    mixing = [k for k in learning if _averages_over_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
     order = {"batch": 0, "layer": 0, "none": 2}
@@ -351,8 +351,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     pair = _choose_compared_schemes(setting, ended_outcomes)
     if pair is None:
         return Verdict(
-            "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
-            "norm, or another that normalizes each example alone.",
+            "open", "To judge the claim, choose batch norm, or another scheme that averages over examples, and layer "
+            "norm, or another that normalizes each example alone. Both have to learn.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
     found = [_compare_schemes_at(ended_outcomes, pair, size) for size in SMALL_SIZES]
