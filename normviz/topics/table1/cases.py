@@ -43,11 +43,11 @@ CHANGE_WORDS = {
         "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
+        "all images {sign}", "all images", "The twin sees all images {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image + one {added}", "the same for all images",
-        "The twin sees every image with the same random {added}, τ, added.",
+        "all images + one {added}", "the same for all images",
+        "The twin sees all images with the same random {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
         "one image of each batch {sign}", "one image",
@@ -86,7 +86,7 @@ def _name_added_shift(change: Transformation, setting: Setting) -> str:
 
 
 def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return the title of a cell from its scheme and transformation, such as "Batch norm, every image × 5"."""
+    """Return the title of a cell from its scheme and transformation, such as "Batch norm, all images × 5"."""
     return (
         f"{capitalize_first(shorten_scheme_name(scheme))}, "
         f"{fill_change_words(CHANGE_WORDS[change.key].title, change, setting)}"

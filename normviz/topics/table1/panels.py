@@ -368,7 +368,7 @@ def _choose_answer_sign(together: bool | None) -> str:
 
 
 def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return a sentence on the gap of a quantity, outputs or losses; `why` if `together`, the answer, is None."""
+    """Return a sentence: the quantity is equal if `together`, differs by `gap` if not; `why` if that is None."""
     if together:
         return f"The {quantity} are equal up to rounding."
     return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""

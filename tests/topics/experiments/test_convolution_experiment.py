@@ -178,7 +178,7 @@ def test_nothing_is_said_of_networks_that_do_not_learn():
 def test_without_one_of_the_three_schemes_nothing_is_said():
     seen = judge(Setting(steps=20, schemes=("none", "batch")))
     assert seen.verdict.word == "open"
-    assert "choose Layer as well" in seen.verdict.says
+    assert "Choose Layer as well" in seen.verdict.says
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
