@@ -59,7 +59,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index in `NETWORKS` of a transformation's twin; its learning rate is scaled, too, if `follows`."""
+    """Return the index in `NETWORKS` of the twin with this transformation; `follows` if its learning rate is scaled."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -72,7 +72,7 @@ BASE_POSITIONS = [
 
 @lru_cache(maxsize=128)  # every cell of Table 1 asks several times
 def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
-    """Return the indices in `MEASURED_NETWORKS` of the copies of the original and of a twin that have this disturbance.
+    """Return the indices in `MEASURED_NETWORKS` of the copies of the original and one twin with this disturbance.
 
     `key`: of the twin's transformation. `disturbed`: as in `NetworkSpec`. `count`: only indices below this number.
     """

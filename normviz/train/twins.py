@@ -121,9 +121,9 @@ def _split_into_blocks(
 
 @torch.inference_mode()
 def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """Return max|x̂' - x̂| / max|x̂| in the first layer, for each network and its base: (schemes, `MEASURED_NETWORKS`).
+    """Return max|x̂' - x̂| / max|x̂| of every network's x̂' and its base's x̂, (schemes, `MEASURED_NETWORKS`).
 
-    Infinite where a number is not finite. Needs the memory of one training step.
+    In the first layer. Infinite where a number is not finite. Needs the memory of one training step.
     """
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))

@@ -127,7 +127,7 @@ def test_guesses_fill_the_map_and_lead_on(table):
     expect(covered).to_have_count(23)
     assert table.cell("batch.dataset-rescaling").inner_text().split() == ["=", "same"]
     table.press("Next case")
-    expect(table.title()).to_contain_text("Weight norm, every image")
+    expect(table.title()).to_contain_text("Weight norm, all images")
     table.press("= Yes, the same")
     page.get_by_text("Not quite: the losses differ").wait_for()
     expect(covered).to_have_count(22)
@@ -177,7 +177,7 @@ def test_a_click_and_the_keyboard_open_a_case(table):
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
-    expect(table.title()).to_contain_text("Batch norm, every image + one pattern")
+    expect(table.title()).to_contain_text("Batch norm, all images + one pattern")
     table.settle()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"
@@ -192,7 +192,7 @@ def test_a_link_restores_the_page(table):
     rows = table.page.locator(".nv-grid tbody th").all_inner_texts()
     assert [row.split("\n")[0] for row in rows] == ["Batch norm", "Group norm", "Custom"]
     assert "=" in rows[2]
-    expect(table.title()).to_contain_text("Group norm, every image × 7")
+    expect(table.title()).to_contain_text("Group norm, all images × 7")
     before = table.page.locator(".nv-grid").inner_text()
     sweep = table.page.locator(".st-key-sweep .nv-graph")
     table.soon(lambda: "precision" in sweep.get_attribute("aria-label"))

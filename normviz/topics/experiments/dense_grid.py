@@ -68,7 +68,7 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
             yield course.make_step(device)
 
     def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
-        """Return further results of the trained networks, with last axes (rates, seeds); none in this class.
+        """Return further arrays (…, rates, seeds) for the result, by name; subclasses override the empty dict.
 
         Args:
             network: the trained stack, with the statistics of inference.

@@ -63,7 +63,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred v, its mean squares E_B[v²], and the unit re-scaled alone, after `change`.
+    """Return the first layer's centred pre-activations v, mean squares E_B[v²], and the unit that is re-scaled alone.
 
     `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """

@@ -77,7 +77,7 @@ SCRIPT_NOTE = (
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are hidden because they are neither guessed nor revealed.
+    """Return the keys of the cells whose answers are hidden, since the visitor has neither guessed nor revealed them.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
@@ -368,7 +368,7 @@ def _choose_answer_sign(together: bool | None) -> str:
 
 
 def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return a sentence on the gap of a quantity, outputs or losses; `why` if `together`, the answer, is None."""
+    """Return a sentence: the quantity is equal if `together`, differs by `gap` if not; `why` if that is None."""
     if together:
         return f"The {quantity} are equal up to rounding."
     return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""

@@ -72,7 +72,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and today's query parameters for those of a former link, whose panel "all" is now "spectral"."""
+    """Return the page and the parameters of today for those of a former link, such as "spectral" for "all"."""
     return PAGE, {**link} | ({"show": "spectral"} if link.get("show") == "all" else {})
 
 

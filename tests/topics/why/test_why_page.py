@@ -127,14 +127,6 @@ def test_what_is_drawn_is_what_is_made(stage, link):
     assert ("variances σ²/(σ²+ε) (difference 0" in " ".join(texts(at.caption))) == (stage == "scaled")
 
 
-def test_the_cost_is_measured_when_asked_for():
-    at = open_page(show="whitening")
-    assert "costs" not in plots(at)
-    at = sound(next(button for button in at.button if button.label.startswith("Measure")).click().run())
-    assert "costs" in plots(at)
-    assert re.search(r"At C = \d+, whitening took [\d,.]+ times as long as batch norm", said(at))
-
-
 # --- saturation, and outside of the gradient ----------------------------------------------------------------------
 
 
