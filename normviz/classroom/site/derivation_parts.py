@@ -23,7 +23,7 @@ from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample, take_step
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain, list_step_terms
 from normviz.topics.gradients.panels.formula import (
-    arrange_lines,
+    arrange_formulas,
     describe_gradient_invariances,
     draw_gradient_map,
     tabulate_sums,
@@ -70,7 +70,7 @@ def _draw_formula_parts(view: View) -> list[StepPart]:
     at = make_small_tensors(scheme, shape, view["seed"])
     compared = compare_gradients(scheme, at, eps)
     heading = format_words_html(f"### {capitalize_first(format_scheme_name(scheme))}, backwards")
-    rows = [[line.latex for line in row] for row in arrange_lines(build_backward_formulas(scheme))[:4]]
+    rows = [[line.latex for line in row] for row in arrange_formulas(build_backward_formulas(scheme))[:4]]
     invariances = format_words_html(describe_gradient_invariances(scheme, eps))
     return [
         make_words_part("heading", heading + format_formulas_html(rows)),

@@ -26,7 +26,6 @@ from normviz.topics.model.wording import (
     WHOLE_MODEL,
     describe_influences,
     describe_layer,
-    list_cancelled,
     name_scheme,
     name_statistics,
     shares_problem,
@@ -152,11 +151,8 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
 
 
 def _show_details(layer: ReportedLayer, view: View) -> None:
-    """Show what a layer computes and cancels, in words, and links to the pages that show it."""
+    """Show what a layer computes, in words, and links to the pages that show it."""
     st.markdown(" ".join(filter(None, (describe_layer(layer), describe_influences(layer), *layer.remarks))))
-    if layer.table1:
-        cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
-        st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]

@@ -1,16 +1,10 @@
 """Words on the layers of a reported model."""
 
-from collections.abc import Mapping
-
 from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, typeset
-from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.problems import name_axis
 from normviz.describe.wording import describe_rule, format_shape, pluralize
 from normviz.topics.model.reported import ReportedLayer, ReportedModel
-
-SOURCE_WORDS = {"batch": "the batch", "example": "each example", "constant": "running averages", "": "none"}
-"""Words for where statistics come from."""
 
 WHOLE_MODEL = "whole model"
 """Name of the row of findings on the whole model."""
@@ -36,14 +30,6 @@ def describe_averaged_axes(layer: ReportedLayer) -> str:
         if rule.kind != "own" and n > 1
     ]
     return ", ".join(sorted(words, key=lambda each: " " in each)) or "–"
-
-
-def describe_sources(layer: ReportedLayer) -> str:
-    """Describe where the statistics come from in training, and in inference if that differs."""
-    training = SOURCE_WORDS[layer.training]
-    if layer.inference in ("", layer.training):
-        return training
-    return f"{training}, then {SOURCE_WORDS[layer.inference]}"
 
 
 def describe_influences(layer: ReportedLayer) -> str:
@@ -102,20 +88,13 @@ def describe_layer(layer: ReportedLayer) -> str:
     learned = "".join(f", {name} {_describe_range(*ends)}" for name, ends in values)
     axes = describe_averaged_axes(layer)
     over = "No axis is averaged" if axes == "–" else f"Averages over {axes}"
-    sources = f" Statistics from {describe_sources(layer)}." if layer.training else ""
-    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}.{sources}"
+    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}."
 
 
 def _describe_range(low: float, high: float) -> str:
     """Describe a range; ends that differ by rounding alone are one number."""
     low, high = (0.0 if abs(end) < 1e-6 else float(f"{end:.6g}") for end in (low, high))
     return f"= {typeset(low, 3)}" if high - low < 1e-5 else f"from {typeset(low, 3)} to {typeset(high, 3)}"
-
-
-def list_cancelled(table1: Mapping[str, bool], cancelled: bool) -> str:
-    """List the changes of Table 1 that a layer cancels, or does not cancel: "weight matrix re-scaling"."""
-    names = [TRANSFORMATIONS[key].name for key, value in table1.items() if value is cancelled]
-    return ", ".join(names) or "any change of Table 1"
 
 
 def write_fix(code: str, name: str) -> str:
