@@ -217,7 +217,7 @@ PAGE_TEXTS = (
         section="Invariance",
         question="Which changes does normalization cancel?",
         why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
-        "cancels the change, both learn the same way.",
+        "cancels the change, both have the same loss at every step.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
