@@ -8,7 +8,7 @@ from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
 
-LEAST_RESIDUAL = 1 / 8
+LEAST_RESIDUAL = 1 / 4
 """Least error of an element that counts as measured, as a share of its bound."""
 
 MAX_ROUNDING_SHARE = 0.1

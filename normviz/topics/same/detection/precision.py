@@ -7,6 +7,9 @@ from normviz.core.reductions import broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 
+LAST_ROUNDINGS = 2
+"""Roundings to the type of y, of which layers of PyTorch needed 1.5 at most, and 0.14 of those inside (600 layers)."""
+
 
 def find_precision(y: np.ndarray) -> str:
     """Return the name of the shortest floating-point type that holds all numbers of an array exactly."""
@@ -52,14 +55,13 @@ class RoundingBounds:
         """
         field = self.scheme.suppression
         if not self.scheme.has_effect:  # x itself: nothing is computed, and y is rounded once
-            share = self.last * (2 if self.is_rounded else 1) + ANSWER_ROUNDINGS * self.inner
-            return np.full(self.x.shape, share)
+            return np.full(self.x.shape, self.last * (2 if self.is_rounded else 1) + ANSWER_ROUNDINGS * self.inner)
         if field is None or deviation is None or self.largest is None:
-            return np.full(self.x.shape, ANSWER_ROUNDINGS * (self.last * (2 if self.is_rounded else 1) + self.inner))
+            return np.full(self.x.shape, LAST_ROUNDINGS * self.last * (2 if self.is_rounded else 1) + self.inner)
         with np.errstate(divide="ignore"):
             beside = self.largest / deviation
         squared = beside if self.scheme.summation is None else beside**2
         first = beside if self.is_rounded else 0.0
-        found = ANSWER_ROUNDINGS * (self.last * (1 + first) + self.inner * self.summing * (2 + squared))
+        found = LAST_ROUNDINGS * self.last * (1 + first) + self.inner * self.summing * (2 + squared)
         found = np.where(np.isnan(found), np.inf, found)
         return np.broadcast_to(broadcast_statistic(found, self.x.shape), (*found.shape[:-4], *self.x.shape))
