@@ -40,7 +40,7 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
         "grid": _build_covered_grid(cell, language),
         "cells": _build_cell_questions(language),
         "lessons": list_lesson_steps(language),
-        "examples": EXAMPLES,
+        "examples": [*EXAMPLES],
         "step": step,
     }
 
