@@ -209,7 +209,7 @@ def make_derivative(
         return nn.functional.cross_entropy(functional_call(net, parameters, (x,)), labels)
 
     derive = vmap(grad_and_value(loss), in_dims=(0, 0, None))
-    return torch.compile(derive) if is_compiled else derive
+    return torch.compile(derive, dynamic=False) if is_compiled else derive
 
 
 def func(schemes: Sequence[Scheme], setting: Setting, is_compiled: bool = False) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, prod
 from types import MappingProxyType
 from typing import Any
 
@@ -98,7 +98,8 @@ def _find_small_groups(layer: LayerReport) -> str | None:
 
 
 def _find_small_batch(layer: LayerReport) -> str | None:
-    size = layer.statistics.get("field_size", 0)
+    lengths = (n for letter, n in zip(layer.layout, layer.shape, strict=True) if letter in layer.averaged_axes)
+    size = layer.statistics.get("field_size", prod(lengths))  # a field of two examples hides the formula
     if layer.training != "batch" or layer.target == "weight" or not 0 < size < SMALL_FIELD:
         return None
     return f"In training, each mean and variance comes from only {size:.0f} numbers."
@@ -140,8 +141,8 @@ def iterate_findings(
             if found := check(layer):
                 yield ModelFinding(key, layer.name, found)
     if gap is not None and gap > GAP_LIMIT:
-        size = f"{gap:.0%} of their standard deviation"
-        found = f"Calling eval() switches to running averages. This changes the outputs by {size}."
+        cause = "eval() replaces the batch's mean and variance by running averages that differ."
+        found = f"{cause} This changes the outputs by {gap:.0%} of their standard deviation."
         yield ModelFinding("train-eval-gap", "", found)
     if not all(obstacles.values()):
         yield ModelFinding("folding", "", _describe_folding(obstacles))

@@ -31,13 +31,9 @@ LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90
 LEAST, TERMS = -700.0, 13
 """The smallest exponent of e, and the number of terms of the series of eʳ."""
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
-
-compile_exactly = njit(**OPTIONS, fastmath={"contract"})
+OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}}
+compile_kernel = njit(**OPTIONS)
 """Compile a function; a product and a sum may be rounded once."""
-
-compile_sums = njit(**OPTIONS, fastmath={"contract", "reassoc"})
-"""Compile a function; sums may also be taken in any order, by vectors."""
 
 LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
 """Numbers of a vector: two registers."""
@@ -49,16 +45,9 @@ ZEROS = ir.Constant(LLVM_VECTOR, [0.0] * LANES)
 class Vector(types.Type):
     """The type of `LANES` numbers in registers."""
 
-    def __init__(self) -> None:
-        super().__init__("Vector")
 
-
-@register_model(Vector)
-class VectorModel(models.PrimitiveModel):
-    """A vector of LLVM."""
-
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, LLVM_VECTOR)
+VECTOR = Vector("Vector")
+register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind, LLVM_VECTOR))
 
 
 def _fill(builder, number):
@@ -78,7 +67,7 @@ def _open(context, builder, signature, values):
 @intrinsic
 def fill(_, number):
     """Return a vector of equal numbers."""
-    return Vector()(types.float64), lambda context, builder, signature, values: _fill(builder, values[0])
+    return VECTOR(types.float64), lambda context, builder, signature, values: _fill(builder, values[0])
 
 
 @intrinsic
@@ -89,7 +78,7 @@ def load(_, array, start, count):
         pointer, mask = _open(context, builder, signature, values)
         return builder.select(mask, builder.load(pointer, align=8), ZEROS)
 
-    return Vector()(array, types.int64, types.int64), emit
+    return VECTOR(array, types.int64, types.int64), emit
 
 
 @intrinsic
@@ -109,10 +98,9 @@ def add_product(_, total, x, y):
     """Return total + x · y."""
 
     def emit(context, builder, signature, values):
-        total, x, y = values
-        return builder.fadd(total, builder.fmul(x, y, flags=["contract"]), flags=["contract"])
+        return builder.fadd(values[0], builder.fmul(*values[1:], flags=["contract"]), flags=["contract"])
 
-    return Vector()(total, x, y), emit
+    return VECTOR(total, x, y), emit
 
 
 @intrinsic
@@ -122,7 +110,7 @@ def clip(_, vector, guide):
     def emit(context, builder, signature, values):
         return builder.select(builder.fcmp_ordered("<=", values[1], ZEROS), ZEROS, values[0])
 
-    return Vector()(vector, guide), emit
+    return VECTOR(vector, guide), emit
 
 
 @intrinsic
@@ -151,7 +139,7 @@ def raise_two(_, k):
     return types.float64(types.float64), emit
 
 
-@compile_exactly
+@compile_kernel
 def _multiply(x, rows, step, w, out, out_rows, out_step, height, length, group, is_added):
     """Compute out[c, y] = Σ_k w[k, c] x[k, y], or add it, four c of a group at a time, whose segments are apart."""
     count, width = w.shape
@@ -175,7 +163,7 @@ def _multiply(x, rows, step, w, out, out_rows, out_step, height, length, group, 
                     store(out, o3 + i, length - i, s3)
 
 
-@compile_exactly
+@compile_kernel
 def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
     """Compute the gradient of w, out[k, c] = Σ_y x[k, y] · g[c, y]; an incomplete block repeats its last index."""
     count, width = out.shape
@@ -197,7 +185,7 @@ def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
             out[k, d], out[k1, d], out[k2, d], out[k3, d] = sum_lanes(t), sum_lanes(t1), sum_lanes(t2), sum_lanes(t3)
 
 
-@compile_exactly
+@compile_kernel
 def _average_boxes(x, y, length, boxes, average, count, divisor):
     """Sum x · y, or x if y is None, over every box, and divide by its size and a divisor."""
     size = length // count
@@ -220,7 +208,7 @@ def _average_boxes(x, y, length, boxes, average, count, divisor):
         average[i] /= divisor
 
 
-@compile_exactly
+@compile_kernel
 def _add_boxes(x, y, length, boxes, t, count, is_added):
     """Replace x by x + t · y, or by t · y unless `is_added`, where every box has its t. None as y stands for ones."""
     size = length // count
@@ -235,7 +223,7 @@ def _add_boxes(x, y, length, boxes, t, count, is_added):
                 store(x, at + i, n, add_product(v, load(t, to + i, n) if size == 1 else factor, u))
 
 
-@compile_exactly
+@compile_kernel
 def _center(x, plan, boxes, work):
     """Subtract from x its mean over field A; the gradient of a mean is a mean as well."""
     if plan.a_boxes:
@@ -244,7 +232,7 @@ def _center(x, plan, boxes, work):
         _add_boxes(x, None, plan.length, boxes[0], mean, plan.a_count, True)
 
 
-@compile_exactly
+@compile_kernel
 def _normalize(x, plan, boxes, inverse, work):
     """Replace x by x̂; `inverse` becomes the reciprocal of the divisor, or the argument of a pointwise function."""
     if plan.kind == GENERAL:
@@ -262,7 +250,7 @@ def _normalize(x, plan, boxes, inverse, work):
             x[i] = tanh(inverse[i]) if plan.kind == TANH else erf(inverse[i])
 
 
-@compile_exactly
+@compile_kernel
 def _backpropagate(g, xhat, plan, boxes, inverse, work):
     """Replace ∂L/∂x̂ by ∂L/∂x."""
     if plan.kind == GENERAL:
@@ -278,7 +266,7 @@ def _backpropagate(g, xhat, plan, boxes, inverse, work):
             g[i] *= plan.alpha * (1.0 / cosh(u) ** 2 if plan.kind == TANH else 2.0 / sqrt(pi) * exp(-u * u))
 
 
-@compile_exactly
+@compile_kernel
 def _activate(xhat, gain, bias, out, length):
     """Compute ReLU(γ x̂ + β) by channel; NaN stays NaN."""
     for c in range(gain.size):
@@ -288,7 +276,7 @@ def _activate(xhat, gain, bias, out, length):
             store(out, c * length + i, length - i, clip(y, y))
 
 
-@compile_exactly
+@compile_kernel
 def _backpropagate_activation(g, xhat, out, gain, by_gain, by_bias, length):
     """Replace ∂L/∂h by ∂L/∂x̂, and compute the gradients of γ and β."""
     for c in range(gain.size):
@@ -301,7 +289,7 @@ def _backpropagate_activation(g, xhat, out, gain, by_gain, by_bias, length):
         by_bias[c], by_gain[c] = sum_lanes(s), sum_lanes(t)
 
 
-@compile_exactly
+@compile_kernel
 def _exponentiate(x):
     """Return eˣ = 2ᵏ eʳ with |r| ≤ ½ ln 2, for x ≤ 0."""
     v = LEAST if x < LEAST else x
@@ -312,7 +300,7 @@ def _exponentiate(x):
     return t * raise_two(k)
 
 
-@compile_exactly
+@compile_kernel
 def _compute_loss(logits, offset, labels, by_offset, most, total):
     """Return the mean cross-entropy of logits (classes, N), and replace them by its gradient."""
     classes, batch = logits.shape
@@ -342,7 +330,7 @@ def _compute_loss(logits, offset, labels, by_offset, most, total):
     return loss / batch
 
 
-@compile_exactly
+@compile_kernel
 def _update(p, g, rates, state, segments, rule, powers, work):
     """Update all parameters of a network by SGD, momentum or Adam, as `optimizers` does."""
     optimizer, momentum, beta1, beta2, tiny, noise = rule
@@ -372,7 +360,7 @@ def _update(p, g, rates, state, segments, rule, powers, work):
                 p[i] -= rates[i] * ((m[i] / first) / (sqrt(v[i] / second) + tiny))
 
 
-@compile_exactly
+@compile_kernel
 def train_network(batches, network, layout, plan, rule, memory):
     """Train one network on some mini-batches: update its parameters and the state of its optimizer, store its losses.
 

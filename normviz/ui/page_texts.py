@@ -217,7 +217,7 @@ PAGE_TEXTS = (
         section="Invariance",
         question="Which changes does normalization cancel?",
         why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
-        "cancels the change, both learn the same way.",
+        "cancels the change, both have the same loss at every step.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
@@ -323,7 +323,7 @@ PAGE_TEXTS = (
         section="Training",
         question="Do the normalizations in your model have a problem?",
         why="We run a PyTorch model on one batch, in training and in inference mode, and look for common mistakes.",
-        first="Select a row of the table to see its problem and what to do. Then open **your own model**.",
+        first="Select a row of an example to see its problem and the fix. Then check **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether the rest of a batch changes an "
         "output, and whether training and inference agree.",
         see=(

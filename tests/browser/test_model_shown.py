@@ -14,7 +14,7 @@ def test_problems_and_layers_are_in_sight_and_a_layer_opens_in_the_lab(page, ser
     table = page.get_by_test_id("stDataFrame")
     for part in ("3 problems found", "Select a row", "eval() changes the output of 6"):
         expect(page.get_by_text(part)).to_be_in_viewport(ratio=1)
-    expect(page.locator(".st-key-gaps")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".st-key-channels")).to_be_in_viewport(ratio=1)
     expect(table).to_be_in_viewport(ratio=1)
     assert len(page.evaluate(CONTROLS)) <= 25
     assert barriers(page) == []

@@ -24,7 +24,7 @@ from my_project import MyNet
 def make():
     batch = torch.randn(8, 3, 64, 64)
     return MyNet(), batch"""
-"""A function for `normviz record`."""
+"""Example of a function for `normviz record`."""
 
 RECORD_COMMANDS = """pip install 'normviz[train]'
 normviz record my_model:make layers.npz"""
@@ -44,14 +44,16 @@ def draw_controls(view: View) -> None:
         return
     write, run, load = st.columns(3, gap="medium")
     with write:
-        st.markdown("#### 1. Return your model\nand a batch that it takes. Real data give better numbers.")
+        st.markdown(
+            "#### 1. Write a function\nIt returns your model and a batch that it takes. Real data give better numbers."
+        )
         st.code(FUNCTION_SNIPPET, language="python")
     with run:
-        st.markdown("#### 2. Record it\non your machine, in the folder of this file. It takes seconds.")
+        st.markdown("#### 2. Run it\nIn a terminal, in the folder of this file. It takes seconds.")
         st.code(RECORD_COMMANDS, language="bash")
         st.caption('In a notebook: `normviz.record(model, batch, "layers.npz")`.')
     with load:
-        st.markdown("#### 3. Open layers.npz\nIt holds numbers and names, no code.")
+        st.markdown("#### 3. Upload layers.npz\nThe file holds numbers and names, no code.")
         _draw_upload()
         _show_upload_error()
 

@@ -47,7 +47,8 @@ def draw_channels(averages: ChannelAverages, theme: str = "light") -> Figure:
     is_wide = averages.name != "mean" and both.max() > WIDE_RANGE * both.min()
     figure.update_xaxes(title={"text": "channel", "standoff": 4}, tickformat="d")
     action = "subtracts" if averages.name == "mean" else "divides by"
-    figure.update_yaxes(title=action, type="log" if is_wide else "linear", rangemode="tozero", automargin=True)
+    scale = {"type": "log", "dtick": 1} if is_wide else {"type": "linear", "rangemode": "tozero"}
+    figure.update_yaxes(title=action, automargin=True, **scale)
     return apply_chart_style(figure, colours, {"t": 30, "b": 42}, {"x": 0, "y": 1, "yanchor": "bottom"})
 
 
@@ -62,7 +63,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
         x=percent, y=list(range(len(names))), orientation="h", marker={"color": colours.inference}, showlegend=False,
         text=[f"{value:.0f}%" for value in percent], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": "change, in % of the output's standard deviation", "standoff": 4})
+    figure.update_xaxes(title={"text": "change (100% = standard deviation)", "standoff": 4})
     figure.update_xaxes(range=[0, 1.15 * max(percent)])
     apply_chart_style(figure, colours, {"b": 42})
     places = {"tickvals": list(range(len(names))), "ticktext": labels}
@@ -93,6 +94,6 @@ def draw_fields(layer: ReportedLayer, theme: str = "light") -> Figure | None:
         z=number, zmin=0, zmax=len(HUES) - 1, colorscale=scale, showscale=False, xgap=2, ygap=2, hoverinfo="skip"
     )
     apply_chart_style(figure, colours, {"b": 42})
-    figure.update_xaxes(title={"text": titles[1], "standoff": 4}, showgrid=False, tickformat="d")
-    figure.update_yaxes(title=titles[0], showgrid=False, tickformat="d", autorange="reversed", automargin=True)
+    figure.update_xaxes(title={"text": titles[1], "standoff": 4}, showgrid=False, showticklabels=False, ticks="")
+    figure.update_yaxes(title=titles[0], showgrid=False, showticklabels=False, ticks="", autorange="reversed")
     return figure

@@ -132,7 +132,7 @@ def show_table_status(
         if trains and quiet and not training.is_confirmed:
             st.caption("The networks train while you guess.")
         elif trains:
-            show_progress(training, "Training", "cancel")
+            show_progress(training, f"Training {_describe_speed(training)}", "cancel")
         else:
             _show_devices(training)
     if training.error:
@@ -148,9 +148,17 @@ def show_table_status(
 
 
 def _show_devices(training: PageRun) -> None:
-    """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
-    devices = format_device_list(get_table_result_cache().describe_devices(*row) for row in training.shown)
-    st.caption(f"Trained on the {devices}." if devices else "\u00a0")
+    """Show what trained how many networks how fast; an empty line before that, so that nothing below moves."""
+    devices = format_device_list(record.device for record in get_table_result_cache().list_records(training.shown))
+    st.caption(f"Trained on the {devices}. {_describe_speed(training)}." if devices else "\u00a0")
+
+
+def _describe_speed(training: PageRun) -> str:
+    """Return the number of networks, and the measured steps a second of those that have trained."""
+    records = get_table_result_cache().list_records(training.shown)
+    steps, seconds = sum(len(record.losses) for record in records), sum(record.seconds for record in records)
+    networks = f"{len(records):,} networks"
+    return f"{networks}, {float(f'{steps / seconds:.2g}'):,.0f} training steps a second" if seconds else networks
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:

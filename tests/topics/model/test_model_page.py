@@ -41,16 +41,17 @@ def test_the_page_opens_on_an_example_with_its_problems():
     at = opened()
     words = said(at)
     assert "3 problems found in this model with 7 normalizations" in words
-    assert "**Problem.** Calling eval() switches to running averages." in words[words.index("### Whole model") :]
+    assert "**Problem.** eval() replaces the batch's mean and variance" in words[words.index("### Whole model") :]
     assert "https://github.com/pytorch/vision/issues/2079" in words
     assert at.code[0].value == "torch.optim.swa_utils.update_bn(loader, model)"
-    assert plots(at)["gaps"]["figure"]["data"][0]["text"][0] == "80%"
+    assert plots(at)["channels"]["figure"]["data"][0]["text"][0] == "80%"
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
     assert list(table.value["Problem"]) == [
-        "⚠ eval() changes outputs", "⚠ not fully frozen", *["–"] * 5, "⚠ batch too small",
+        "⚠ eval() changes outputs", "⚠ not fully frozen",
+        *["✓ none of its own"] * 4, "✓ none found", "⚠ batch too small",
     ]  # fmt: skip
     assert tuple(table.value.iloc[6])[2:] == ("Group", "height, width, channels in 4 groups")
 
@@ -61,7 +62,7 @@ def test_a_layer_has_its_problem_or_none():
     assert "**Effect.** Inference uses these averages" in words[words.index("### bn1: Batch") :]
     assert at.code[0].value == "model.bn1.eval()"
     assert "No problem of its own. It shares that of the whole model." in said(opened(layer="layer1.bn1"))
-    assert "No problem found in this layer." in said(opened(layer="norm"))
+    assert "No problem found." in said(opened(layer="norm"))
 
 
 def test_a_row_opens_its_layer():
@@ -145,7 +146,7 @@ def test_nothing_of_a_report_becomes_markup():
 def test_a_model_without_normalizations_is_no_error():
     empty = {"layers": [], "model": {}, "findings": [], "notes": []}
     at = upload(opened(source="own"), "report.json", json.dumps(empty).encode())
-    assert "names no normalization" in at.info[0].value
+    assert "No normalization found" in at.info[0].value
 
 
 def test_what_the_batch_shows_on_a_layer_is_said():
