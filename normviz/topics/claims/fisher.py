@@ -33,7 +33,7 @@ OUTPUT_KINDS = ("normal", "bernoulli")
 
 @dataclass(frozen=True)
 class FisherModel:
-    """Generalized linear model: kind of outputs, length of the weights, scale of the data, γ, and the seed."""
+    """A generalized linear model with normal or Bernoulli outputs: scales of weights, data and gain, and a seed."""
 
     outputs: str = "normal"
     length: float = 2.0
@@ -43,19 +43,19 @@ class FisherModel:
 
     @property
     def x(self) -> np.ndarray:
-        """The data (examples, inputs)."""
+        """The data, shape (examples, inputs)."""
         return self.scale * load_digit_components()
 
     @property
     def w(self) -> np.ndarray:
-        """The weights (units, inputs), all vectors of one length."""
+        """The weights, shape (units, inputs); the vector of each unit has the length `length`."""
         w = np.random.default_rng(self.seed).standard_normal((UNITS, INPUTS))
         return self.length * w / np.linalg.norm(w, axis=1, keepdims=True)
 
 
 @cache
 def load_digit_components() -> np.ndarray:
-    """Load the first two principal components of some digits, (examples, 2), scaled to mean square 1."""
+    """Return the first two principal components of some digits, shape (examples, 2), scaled to mean square 1."""
     images, _ = load_digits()
     x = images.reshape(len(images), -1)
     x = x - x.mean(axis=0)
@@ -65,7 +65,7 @@ def load_digit_components() -> np.ndarray:
 
 
 def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """Compute the outputs z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
+    """Return the outputs z = γ x̂ (…, examples, units) for weights (…, units, inputs) and data (examples, inputs)."""
     if scheme == "weight":
         w = w / np.linalg.norm(w, axis=-1, keepdims=True)
         return gain * (x @ np.swapaxes(w, -1, -2))
@@ -73,7 +73,7 @@ def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) 
 
 
 def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """Compute J = ∂z/∂θ, (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`)."""
+    """Return J = ∂z/∂θ, (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`), in the model without β."""
     one = np.eye(len(w))
     out = np.zeros((len(x), len(w), len(w), PARAMETERS_PER_UNIT))
     a = x @ w.T
@@ -102,14 +102,14 @@ def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: flo
 
 
 def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
-    """Compute Var[y|x] for outputs z: 1 for normal outputs, p(1-p) for Bernoulli outputs."""
+    """Return Var[y|x] for outputs z: 1 for "normal" `outputs`, p(1 − p) for Bernoulli ones."""
     if outputs == "normal":
         return np.ones_like(z)
     return np.exp(-np.logaddexp(0, z) - np.logaddexp(0, -z))
 
 
 def compute_fisher_information(scheme: str, model: FisherModel, **times: float) -> np.ndarray:
-    """Compute the Fisher information matrix F, (parameters, parameters), exactly and unit by unit."""
+    """Return the exact Fisher information matrix F, shape (parameters, parameters), unit after unit."""
     x, w, gain = _scale_model(model, **times)
     j = compute_output_jacobian(scheme, x, w, gain).reshape(len(x), UNITS, -1)
     spread = compute_output_variance(model.outputs, compute_predictions(scheme, x, w, gain))
@@ -119,26 +119,26 @@ def compute_fisher_information(scheme: str, model: FisherModel, **times: float) 
 def _scale_model(
     model: FisherModel, w: float = 1.0, x: float = 1.0, gain: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the data, the weights and the gain of a model, each multiplied by a factor."""
+    """Return the data, weights and gain of a model, each multiplied by a factor."""
     return x * model.x, w * model.w, gain * model.gain
 
 
 def get_fisher_block(f: np.ndarray, name: str) -> np.ndarray:
-    """Return the block of F for one kind of parameter of all units."""
+    """Return the block of F for one kind of parameter, "w", "γ" or "β", of all units."""
     at = {"w": range(INPUTS), "γ": [INPUTS], "β": [INPUTS + 1]}
     places = [unit * PARAMETERS_PER_UNIT + k for unit in range(UNITS) for k in at[name]]
     return f[np.ix_(places, places)]
 
 
 def compute_scaling_power(scheme: str, model: FisherModel, name: str, change: str) -> float:
-    """Measure the power of `SCALING_FACTOR` by which a block of F grows if "w", "x" or "gain" is scaled."""
+    """Return p if a block of F grows by `SCALING_FACTOR`ᵖ when `change`, "w", "x" or "gain", is scaled."""
     before = get_fisher_block(compute_fisher_information(scheme, model), name)
     after = get_fisher_block(compute_fisher_information(scheme, model, **{change: SCALING_FACTOR}), name)
     return float(np.log(np.trace(after) / np.trace(before)) / np.log(SCALING_FACTOR))
 
 
 class GainFactors(NamedTuple):
-    """Factors of a gain's Fisher information: mean of (y - E[y|x])², mean of x̂², and F of one unit's γ."""
+    """The factors of the Fisher information of γ: mean of (y − E[y|x])², mean of x̂², and F of one unit's γ."""
 
     error: float
     square: float
@@ -146,7 +146,7 @@ class GainFactors(NamedTuple):
 
 
 def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
-    """Compute the factors of a gain's Fisher information, E[x̂² (y - E[y|x])²]."""
+    """Return the factors of E[x̂² (y − E[y|x])²], the Fisher information of γ."""
     z = compute_predictions(scheme, model.x, model.w, model.gain)
     f = get_fisher_block(compute_fisher_information(scheme, model), "γ")
     error = float(compute_output_variance(model.outputs, z).mean())
@@ -154,20 +154,20 @@ def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
 
 
 class NormalizedSums(NamedTuple):
-    """Normalized sums x̂ and 1/σ at ε = 0; a field of equal numbers gives 0. Without division, 1/σ is 1."""
+    """Normalized pre-activations x̂ and 1/σ at ε = 0; equal numbers give 0. Without division, 1/σ is 1."""
 
     xhat: np.ndarray
     inverse: np.ndarray
 
 
 def find_averaged_axes(scheme: str) -> tuple[int, ...]:
-    """Return the averaged axes of an array (…, N, C); () if the scheme does not divide."""
+    """Return the axes of an array (…, N, C) over which the scheme averages squares; () if it does not divide."""
     field = SCHEMES[scheme].suppression
     return () if field is None else tuple(axis for axis, at in ((-2, 0), (-1, 3)) if field.rules[at].kind == "full")
 
 
 def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
-    """Compute x̂ = v / √E[v²] of sums a (…, N, C); v = a - E[a], or a if the scheme does not centre."""
+    """Return x̂ = v / √E[v²] and 1/σ of pre-activations a (…, N, C); v = a − E[a], or a if not centred."""
     axes = find_averaged_axes(scheme)
     if not axes:
         return NormalizedSums(a, np.ones(1))

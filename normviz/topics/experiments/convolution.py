@@ -160,7 +160,7 @@ def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec
     panels = [
         CurvePanel(
             title,
-            [_make_scheme_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
+            [_make_scheme_curve(each, distances, factor * each.get_statistic(name).T) for each in found.values()],
             "distance from the border", axis, marks=distances,
         )
         for name, title, axis, factor in (
