@@ -45,16 +45,9 @@ ZEROS = ir.Constant(LLVM_VECTOR, [0.0] * LANES)
 class Vector(types.Type):
     """The type of `LANES` numbers in registers."""
 
-    def __init__(self):
-        super().__init__("Vector")
 
-
-@register_model(Vector)
-class VectorModel(models.PrimitiveModel):
-    """A vector of LLVM."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, LLVM_VECTOR)
+VECTOR = Vector("Vector")
+register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind, LLVM_VECTOR))
 
 
 def _fill(builder, number):
@@ -74,7 +67,7 @@ def _open(context, builder, signature, values):
 @intrinsic
 def fill(_, number):
     """Return a vector of equal numbers."""
-    return Vector()(types.float64), lambda context, builder, signature, values: _fill(builder, values[0])
+    return VECTOR(types.float64), lambda context, builder, signature, values: _fill(builder, values[0])
 
 
 @intrinsic
@@ -85,7 +78,7 @@ def load(_, array, start, count):
         pointer, mask = _open(context, builder, signature, values)
         return builder.select(mask, builder.load(pointer, align=8), ZEROS)
 
-    return Vector()(array, types.int64, types.int64), emit
+    return VECTOR(array, types.int64, types.int64), emit
 
 
 @intrinsic
@@ -107,7 +100,7 @@ def add_product(_, total, x, y):
     def emit(context, builder, signature, values):
         return builder.fadd(values[0], builder.fmul(*values[1:], flags=["contract"]), flags=["contract"])
 
-    return Vector()(total, x, y), emit
+    return VECTOR(total, x, y), emit
 
 
 @intrinsic
@@ -117,7 +110,7 @@ def clip(_, vector, guide):
     def emit(context, builder, signature, values):
         return builder.select(builder.fcmp_ordered("<=", values[1], ZEROS), ZEROS, values[0])
 
-    return Vector()(vector, guide), emit
+    return VECTOR(vector, guide), emit
 
 
 @intrinsic

@@ -50,7 +50,7 @@ class FisherModel:
 
     @property
     def w(self) -> np.ndarray:
-        """The weights (inputs, units), all vectors of one length."""
+        """The weights, shape (inputs, units); the vector of each unit has the length `length`."""
         w = np.random.default_rng(self.seed).standard_normal((UNITS, INPUTS))
         return self.length * (w / np.linalg.norm(w, axis=1, keepdims=True)).T
 

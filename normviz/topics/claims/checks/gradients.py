@@ -207,7 +207,7 @@ def measure_layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dens
 
 
 def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
-    """Return how far one transformation, `change`, alters a layer's output, by seed from `seed` on."""
+    """Return by seed how far a transformation, `change`, alters the output of a layer with the scheme `key`."""
     return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
 
 
