@@ -52,18 +52,18 @@ class Trial:
 
 
 def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:
-    """Return a trial that holds if all values, relative differences, are at most the rounding of float64."""
+    """Return a trial that holds if all relative differences are at most float64's rounding; `fact`: see `Trial`."""
     return expect_at_most(description, values, RELATIVE_TOLERANCES["float64"], fact)
 
 
 def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every value is finite and at least `minimum`."""
+    """Return a trial that holds if every value is finite and at least `minimum`; `fact`: see `Trial`."""
     found = tuple(values)
     return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
 
 
 def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every value is at most `maximum`."""
+    """Return a trial that holds if every value is at most `maximum`; `fact`: see `Trial`."""
     found = tuple(values)
     return Trial(description, all(each <= maximum for each in found), found, fact)
 

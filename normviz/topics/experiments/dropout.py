@@ -192,7 +192,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
     others = [k for k in range(len(setting.rows)) if k != plain]
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     pairs = {(plain, True): (plain, False)}
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}

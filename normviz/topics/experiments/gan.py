@@ -74,7 +74,7 @@ class Setting(ComparisonSetting):
 
     @property
     def discriminator_steps(self) -> tuple[int, ...]:
-        """The compared numbers of discriminator steps for each step of the generator."""
+        """The compared numbers of discriminator steps per step of the generator, each once."""
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 

@@ -194,7 +194,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     condition = (
         f"It depends on the optimizer, here {OPTIMIZER_NAMES[setting.optimizer]}, and on the depth, here "
         f"{setting.depth}. A network counts as trained if its validation error is at most {setting.most:.0%} after "

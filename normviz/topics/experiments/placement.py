@@ -297,7 +297,7 @@ def _choose_largest_rate(warm: GridOutcome) -> int | None:
 
 
 def _compare_warmup_benefit(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
-    """Return post norm's mean rise of the test error without warm-up, `post`, tested against 0 and against `pre`.
+    """Return the mean of `post`, the rise of post norm's errors without warm-up, tested against 0 and pre norm's rise.
 
     Its p-value is the larger one of the rise and of its excess over pre norm's rise: both have to be clear.
     """

@@ -146,7 +146,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class SequenceOutcome(GridOutcome):
-    """The result of one scheme: test errors with statistics for every step, and with one statistic for all steps.
+    """The result of one scheme: test errors with statistics of each time step, and with the same at all steps.
 
     Attributes:
         trained: number of lengths that the training has.
@@ -235,7 +235,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
-    """Return a figure of the loss in both layouts, and of their units' standard deviations before training."""
+    """Return a figure of the loss in the layouts (B, C, T) and (B, T, C), and of their units' standard deviations."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
         [choose_learning_rate(each) for each in layouts["validation"]]

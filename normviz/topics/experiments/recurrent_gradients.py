@@ -86,7 +86,7 @@ def _find_headline_position(setting: ComparisonSetting) -> int | None:
 
 
 def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
-    """Return a headline with the range over γ of one scheme's growth factor; "" without a scheme that normalizes."""
+    """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:
         return ""
@@ -107,7 +107,7 @@ def judge_gradients(
     acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
     same = [k for k in acting if changes[k] < INVARIANCE_FACTOR]
     if "none" not in keys or not acting:
-        return Verdict("open", "To compare gradients takes networks with normalization, and without.")
+        return Verdict("open", "To judge the gradients, choose No norm and another scheme.")
     none = estimate_mean(factors[:, keys.index("none")])[0]
     span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:

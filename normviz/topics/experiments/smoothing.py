@@ -108,7 +108,7 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return test errors (seeds,) of the scheme at position `k` by key of `VARIANTS`, by lowest validation error.
+    """Return test errors (seeds,) by key of `VARIANTS`, each with the settings of lowest validation error.
 
     The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """

@@ -72,7 +72,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticsRepairTraining(DenseGrid, kind="experiments/repair", version=1):
-    """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
+    """Job that trains networks of one scheme, and tests them on shifted pictures with old and new statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
     of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,

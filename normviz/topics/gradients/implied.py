@@ -26,7 +26,7 @@ MIN_ELEMENTS = {"running-statistics": 3, "other-statistics": 8}
 
 
 def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) -> MistakeCandidates:
-    """Yield (mistake keys, array) with γ exchanged between two channels, for the channels where `flat` is most wrong.
+    """Yield (mistake keys, array) with γ exchanged between two channels, among those where the answer `flat` errs most.
 
     In dx an exchange also changes other channels that share a statistic, but less.
     """

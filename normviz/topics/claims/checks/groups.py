@@ -119,7 +119,7 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
     "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the source's formula at G = 4 with group norm of three groups, and of four."""
+    """Yield trials that compare the source's formula at G = 4 with group norm of four groups, and of groups of four."""
 
     def gap(groups: int, each: int) -> float:
         x = sample_uneven(TWELVE_CHANNEL_SHAPE, each)

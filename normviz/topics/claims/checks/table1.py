@@ -47,7 +47,7 @@ def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps:
 
 
 def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
-    """Yield trials that test one entry of Table 1 by the theory, and by outputs and training of a layer on digits.
+    """Yield trials that test an entry of Table 1 by theory, and by outputs and training of a layer on digits.
 
     δ is 3 and ε is 0.
     """
