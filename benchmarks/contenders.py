@@ -209,7 +209,7 @@ def make_derivative(
         return nn.functional.cross_entropy(functional_call(net, parameters, (x,)), labels)
 
     derive = vmap(grad_and_value(loss), in_dims=(0, 0, None))
-    return torch.compile(derive) if is_compiled else derive
+    return torch.compile(derive, dynamic=False) if is_compiled else derive
 
 
 def func(schemes: Sequence[Scheme], setting: Setting, is_compiled: bool = False) -> np.ndarray:
@@ -246,7 +246,7 @@ CONTENDERS: dict[str, Trainer] = {
     "torch.compile": partial(func, is_compiled=True),
     "modules": loops,
 }
-"""All contenders in float64; in float32 the engine is torch alone, and JAX is compared."""
+"""All contenders in float64; in float32 JAX is compared with the engine."""
 
 SLOW_TO_COMPILE = "torch.compile"
 """The contender that compiles for half a minute a scheme; it is left out where there are more than three."""

@@ -142,7 +142,18 @@ def run(page: Page) -> None:
     page.get_by_text("Cached for this link").wait_for(timeout=PATIENCE)
 
 
-SCHEMES = ("Layer", "Layer (channels)", "Instance", "Group", "RMS", "Divisive", "Weight", "Spectral", "Custom", "None")
+SCHEMES = (
+    "Layer",
+    "Layer (channels)",
+    "Instance",
+    "Group",
+    "RMS",
+    "Divisive",
+    "Weight",
+    "Spectral",
+    "Custom",
+    "No norm",
+)
 TABS = ("Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code", "Statistics")
 VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab": (

@@ -39,7 +39,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     sweep_settings = build_eps_settings(setting) if view["panel"] == "training" else ()
     run = training.open_training(schemes, [setting, *sweep_settings])
     working = are_running_after_wait(forward, run)  # asked before the cells are taken
-    cells = build_cells(schemes, setting, training.get_table_results(), view["follow"])
+    cells = build_cells(schemes, setting, training.get_table_result_cache(), view["follow"])
     covered = panels.find_covered_cells(cells, view)
     with work:
         training.show_table_status(
@@ -72,7 +72,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
 
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    board, below = st.container(key="board", horizontal=True), st.container()
+    board, below = st.container(key="board", horizontal=True), st.container(key="below")
 with board:
     case, cases = st.container(key=CASE_KEY), st.container(key="cases")
 with cases:

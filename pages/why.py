@@ -1,7 +1,5 @@
 """Why normalize: the benefits for learning, one reason at a time."""
 
-import streamlit as st
-
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_main_controls, draw_other_controls
 from normviz.topics.why.panels import PANELS
@@ -11,8 +9,7 @@ from normviz.ui.tabs import draw_panel_picker
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     show_heading(view["show"])
-draw_panel_picker(state.PREFIX + "show", state.SHOWN, state.ADVANCED)
-with st.container(key=f"why-panel-{view['show']}"):
+with draw_panel_picker(state.PREFIX + "show", state.SHOWN, state.ADVANCED):
     draw_main_controls(view)
     show_view(PANELS[view["show"]], view)
     draw_other_controls(view)

@@ -81,11 +81,6 @@ class Figure:
     update_xaxes = partialmethod(update_axes, "x")
     update_yaxes = partialmethod(update_axes, "y")
 
-    def update_traces(self, **values: Any) -> None:
-        """Merge values into every trace."""
-        for each in self.data:
-            merge_nested(each, values)
-
     def update_annotations(self, **values: Any) -> None:
         """Merge values into every text of the layout."""
         for each in self.layout.get("annotations", []):

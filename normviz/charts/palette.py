@@ -40,8 +40,7 @@ class Theme:
         mean: μ, and the field of the mean if it differs.
         divides: σ, the root mean square, the norm.
         yes, no: an answer: invariant or not, equal or not.
-        original, transformed, matched: twins: unchanged; with changed weights or data; changed, with an adapted
-            learning rate.
+        original, transformed: twins: unchanged; with changed weights or data.
         training, inference: batch statistics and running averages, and values computed with each.
         lines: schemes and other curves beside each other, in the order of `style_curve`. Networks without normalization
             come first.
@@ -62,7 +61,6 @@ class Theme:
     no: str
     original: str
     transformed: str
-    matched: str
     training: str
     inference: str
     lines: tuple[str, ...]
@@ -91,7 +89,6 @@ def _make_theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: s
         no=warm,
         original=muted,
         transformed=PURPLE,
-        matched=GREEN,
         training=cool,
         inference=warm,
         lines=lines,

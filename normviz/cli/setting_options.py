@@ -1,18 +1,16 @@
 """The options of commands that set declared values."""
 
 import argparse
-from collections.abc import Iterable
 
 from normviz.core.settings import Declaration, DependentValue, get_declarations
 from normviz.core.text import join_words
 
 
-def add_setting_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
-    """Add an option for every setting of a class, or for the named ones."""
-    declared = get_declarations(settings_class)
-    for name in names or declared:
-        option, help_text = f"--{name.replace('_', '-')}", write_option_help(declared[name])
-        parser.add_argument(option, default=None, help=help_text, **declared[name].make_argparse_kwargs())
+def add_setting_options(parser: argparse.ArgumentParser, settings_class: type) -> None:
+    """Add an option for every setting of a class."""
+    for name, declared in get_declarations(settings_class).items():
+        option, help_text = f"--{name.replace('_', '-')}", write_option_help(declared)
+        parser.add_argument(option, default=None, help=help_text, **declared.make_argparse_kwargs())
 
 
 def write_option_help(declared: Declaration) -> str:

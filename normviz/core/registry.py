@@ -45,7 +45,7 @@ _ROWS = (
     Scheme(
         key="none",
         name="no normalization",
-        label="None",
+        label="No norm",
         about="The baseline: the tensor passes unchanged.",
         reference=Reference("–"),
         acts_on="none",

@@ -20,7 +20,7 @@ SCRIPT_NAMES = {"lab": "tensor_lab", "table": "invariance"}
 """The names of pages' scripts, by the names of the pages in the session, where they differ."""
 
 FILES_NOTE = (
-    "To save a table, press “Download CSV” below it. To save a figure, press the button in its corner: as PNG, as SVG, "
+    "Some tables have “Download CSV” below them. To save a figure, press the button in its corner: as PNG, as SVG, "
     "or as a web page that works offline."
 )
 """Note on the other files of a page."""

@@ -32,7 +32,7 @@ class AxisRoles:
     is_certain: bool
 
     def make_layout(self, ndim: int) -> str:
-        """Return the layout as letters, such as "NCHW"; heads are H and their channels C."""
+        """Return a letter for each of `ndim` axes, such as "NCHW"; heads are H, and their channels C."""
         letters = [""] * ndim
         if self.example is not None:
             letters[self.example] = "N"

@@ -87,7 +87,7 @@ class SmallLlama(nn.Module):
 
 
 def make_resnet() -> tuple[nn.Module, Tensor]:
-    """Return the ResNet, after five batches, and a batch of eight pictures."""
+    """Return a `SmallResNet` whose running averages come from five batches, and a batch of eight pictures."""
     with use_seed_zero():
         model = SmallResNet()
         for _ in range(5):
@@ -96,6 +96,6 @@ def make_resnet() -> tuple[nn.Module, Tensor]:
 
 
 def make_llama() -> tuple[nn.Module, Tensor]:
-    """Return the language model, and a batch of four texts of twelve tokens."""
+    """Return a `SmallLlama`, and a batch of four texts of twelve tokens."""
     with use_seed_zero():
         return SmallLlama(), torch.randint(0, 32, (4, 12))

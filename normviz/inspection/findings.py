@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, prod
 from types import MappingProxyType
 from typing import Any
 
@@ -51,7 +51,7 @@ def _find_wrong_axis(layer: LayerReport) -> str | None:
         return None
     if layer.probe.form != "general":
         return None
-    return f"The root mean square runs over {_name_axes(layer.averaged_axes, layer.layout)}, not over the channels."
+    return f"The root mean square runs over {_name_axes(layer.averaged_axes, layer.layout)}, not channels."
 
 
 def _find_wrong_shape(layer: LayerReport) -> str | None:
@@ -98,7 +98,8 @@ def _find_small_groups(layer: LayerReport) -> str | None:
 
 
 def _find_small_batch(layer: LayerReport) -> str | None:
-    size = layer.statistics.get("field_size", 0)
+    lengths = (n for letter, n in zip(layer.layout, layer.shape, strict=True) if letter in layer.averaged_axes)
+    size = layer.statistics.get("field_size", prod(lengths))  # a field of two examples hides the formula
     if layer.training != "batch" or layer.target == "weight" or not 0 < size < SMALL_FIELD:
         return None
     return f"In training, each mean and variance comes from only {size:.0f} numbers."
@@ -127,10 +128,10 @@ MAX_NAMED = 5
 """Most layers that a finding on folding names."""
 
 
-def list_findings(
+def iterate_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
-    """Yield the findings on these layers and on the whole model.
+    """Yield the findings: mistakes of each layer, a large `gap` of the model, and batch norms that can be folded.
 
     `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
     batch norm, what keeps it from being folded into the layer before; "" if nothing does.
@@ -140,9 +141,10 @@ def list_findings(
             if found := check(layer):
                 yield ModelFinding(key, layer.name, found)
     if gap is not None and gap > GAP_LIMIT:
-        size = f"{gap:.0%} of their standard deviation"
-        found = f"Calling eval() switches to running averages. This changes the outputs by {size}."
-        yield ModelFinding("train-eval-gap", "", found)
+        cause = "eval() replaces the batch's mean and variance by running averages."
+        reason = "They differ, often because of few training steps or other data."
+        found = f"This changes the model's final output by {gap:.0%} of its standard deviation."
+        yield ModelFinding("train-eval-gap", "", f"{cause} {reason} {found}")
     if not all(obstacles.values()):
         yield ModelFinding("folding", "", _describe_folding(obstacles))
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from normviz.core.errors import InvalidInput
 from normviz.inspection.axes import AxisRoles, choose_channel_axis, find_axis_roles
-from normviz.inspection.findings import list_findings
+from normviz.inspection.findings import iterate_findings
 from normviz.inspection.folding import find_folding_obstacles
 from normviz.inspection.frozen import find_constant_statistics
 from normviz.inspection.influence import compare_first_rows, compute_output_matrix
@@ -130,7 +130,7 @@ class _Inspection:
         layers = [self._build_layer(name, found[name]) for name in names]
         layers += inspect_weights(self.model, self.inference)
         numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
-        findings = list(list_findings(layers, numbers["train_eval_gap_norm"], self._find_folding_obstacles(layers)))
+        findings = list(iterate_findings(layers, numbers["train_eval_gap_norm"], self._find_folding_obstacles(layers)))
         return ModelReport(layers, numbers, findings, self.notes)
 
     def _find_folding_obstacles(self, layers: list[LayerReport]) -> dict[str, str]:

@@ -183,10 +183,7 @@ def find_batch_size(batch: Any) -> int:
 
 
 def replace_examples(batch: Any, examples: Sequence[int]) -> Any:
-    """Return a copy of the batch with other numbers in the examples at these indices.
-
-    Floats become noise of the tensor's mean and deviation, integers other integers of its range.
-    """
+    """Return a copy of the batch with noise, or other integers of the range, in the examples at these indices."""
     size, chosen = find_batch_size(batch), list(examples)
     generator = torch.Generator().manual_seed(1)
 

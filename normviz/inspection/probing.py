@@ -186,7 +186,7 @@ def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 def find_parameter_axes(values: Tensor | None, size: float = 0.0) -> tuple[int, ...]:
-    """Return the axes along which an array varies by more than rounding of numbers as large as `size`."""
+    """Return the axes along which an array varies by more than rounding of numbers, as large as `size` or its own."""
     if values is None:
         return ()
     off = 1e-5 * max(float(values.abs().max()), size)
@@ -205,7 +205,7 @@ def _probe_shared(
     centres = float((compute(x + 3.0) - y).abs().max()) <= tolerance * float(y.abs().max())
     if not divides and not centres:
         return _probe_local_response(compute, x, rules)
-    parts = list(_list_subfields(rules))
+    parts = list(_iterate_subfields(rules))
     means = [None, *parts]
     candidates = [(mean, divisor) for mean in means for divisor in (parts if divides else [None]) if mean or divisor]
     candidates.sort(key=lambda pair: sum(each not in (None, rules) for each in pair))
@@ -217,7 +217,7 @@ def _probe_shared(
     return Probe(rules if centres else None, rules, "proportional" if is_proportional else "unknown")
 
 
-def _list_subfields(rules: Rules) -> Iterator[Rules]:
+def _iterate_subfields(rules: Rules) -> Iterator[Rules]:
     """Yield the rules themselves, then all variants with `own` in place of some rules."""
     choices = [(rule,) if rule == OWN else (rule, OWN) for rule in rules]
     yield from (each for each in product(*choices) if any(rule != OWN for rule in each))
@@ -229,7 +229,7 @@ def _fit_general(
     candidates: Sequence[tuple[Rules | None, Rules | None]],
     tolerance: float,
 ) -> Probe | None:
-    """Fit γ and β per element for each candidate (mean, divisor); return the first fit without residual, or None."""
+    """Fit γ and β per element for each candidate (mean, divisor); return the first fit within tolerance, or None."""
     inputs = [LARGE * _draw(shape, seed) for seed in range(1, REPEATS + 1)]
     outputs = torch.stack([compute(x) for x in inputs])
     middle = outputs.mean(0)

@@ -152,7 +152,7 @@ def set_modes(module: nn.Module, modes: Sequence[bool]) -> None:
 
 @contextmanager
 def use_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
-    """Set the training flags inside the block, and restore the former ones after it."""
+    """Set the training flags `modes` inside the block, and restore the former ones after it."""
     before = list_modes(module)
     try:
         set_modes(module, modes)
@@ -162,7 +162,7 @@ def use_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
 
 
 class Recorder(TorchFunctionMode):
-    """Context that records the calls of one forward pass of a model that may normalize or make channels.
+    """Context that records the calls of a model's forward pass that may normalize, and the weighted layers before them.
 
     Attributes:
         layers: the calls that may normalize, by their names, in their order.

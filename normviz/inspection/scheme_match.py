@@ -35,7 +35,7 @@ def list_schemes(
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return []
-    found = [each for each in _list_candidates(fields, is_weight) if _is_equal(each, fields, shape)]
+    found = [each for each in _iterate_candidates(fields, is_weight) if _is_equal(each, fields, shape)]
     if heads and any(each.key == "rms" for each in found):
         found.append(SCHEMES["query-key"].with_parameters(groups=heads))
     is_image = sum(axis in (1, 2) for axis in layout.axes) >= 2
@@ -59,8 +59,8 @@ def _has_untranslatable_rule(probe: Probe, fields: tuple[Field | None, Field | N
     return any(rules is not None and field is None for rules, field in pairs)
 
 
-def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
-    """Yield the schemes of the general form, with the numbers of groups and the radius of these fields."""
+def _iterate_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
+    """Yield the general-form schemes, of weights if `is_weight`, with the groups and radius of these fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     rows = WEIGHT_SCHEMES if is_weight else NAMED_SCHEMES
     for scheme in rows.values():

@@ -41,7 +41,7 @@ class BatchNorm:
         return (x - mean) * (variance + self.eps).rsqrt()
 
     def normalize_in_inference(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
-        """Return x̂, x normalized with the running averages of the momentum at this index of `momenta`."""
+        """Return x̂, x normalized with the running averages of `momenta[momentum_index]`."""
         mean, variance = (self._reshape_statistic(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
 

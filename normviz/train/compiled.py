@@ -1,13 +1,13 @@
 """Compiled training on a CPU: loads the kernels, and prepares the arrays of `compiled_kernels.train_network`.
 
-Numba is optional, and its first compilation takes about ten seconds. Nobody waits for it: `start_loading` loads the
+Numba is optional, and its first compilation takes about fifteen seconds. Nobody waits for it: `start_loading` loads the
 kernels in a thread, and `twins` trains with torch until `get_kernels` returns them.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from itertools import pairwise
 from math import prod
 from threading import Lock, Thread, local
 from time import perf_counter
@@ -16,22 +16,40 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import pad
 
 from normviz.core.cache_folder import find_cache_folder
 from normviz.core.fields import Shape
-from normviz.core.registry import Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.problem import TrainingProblem
+from normviz.train.problem import TrainingProblem, make_problem
 from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, INITIAL_BIAS, MOMENTUM, Setting
 
 CHUNK_SECONDS = 0.05
 """Seconds of training after which the losses of all networks are known up to the same step."""
 
+LAYER = np.dtype(
+    {
+        "names": ["rows", "units", "stride", "height", "length", "channels", "weight", "bias", "gain", "count", "width",
+                  "begin", "end"],
+        "formats": [np.int64] * 13,
+    }
+)  # fmt: skip
+"""A layer, or the classifier: where its inputs and units start in a table of rows; distance, number and length of
+segments; channels of the input; where weights, β or the offset, and γ start among the parameters; fan-in and units;
+where input and output start among all activations."""
+
+TENSOR = np.dtype(
+    [(name, np.int64) for name in ("kind", "length", "a_boxes", "a_count", "b_boxes", "b_count")]
+    + [(name, np.float64) for name in ("eps", "scale", "alpha", "shift")]
+)
+"""Normalization of a tensor: its kind, the length of a row, boxes and statistics of a row by field, and numbers."""
+
 MOMENTS = {"sgd": 0, "momentum": 1, "adam": 2}
 """The number of moments of every optimizer."""
 
-FUNCTIONS = (None, "tanh", "erf")
-"""The functions of schemes that the kernels know."""
+DTYPES, FUNCTIONS = ("float64", "float32"), (None, "tanh", "erf")
+"""The types and the functions of schemes that the kernels know."""
 
 _LOADING = Lock()
 _loaded: list[ModuleType | None] = []
@@ -66,12 +84,16 @@ def _import_kernels() -> ModuleType:
         from normviz.train import compiled_kernels
     finally:
         config.CACHE_DIR = before
+    for dtype in DTYPES:  # the first call with a type compiles
+        setting, losses = Setting(steps=1, batch=2, width=2, dtype=dtype), torch.empty(1, 1, 1)
+        training = CompiledTraining(compiled_kernels, [SCHEMES["none"]], setting, make_problem(setting, [0]), losses)
+        deque(training(0), maxlen=0)
     return compiled_kernels
 
 
 def can_train(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if the kernels can train a scheme: float64, and a general form without windows or a function."""
-    if setting.dtype != "float64":
+    """Return True if the kernels can train a scheme: a long type, and a general form without windows or a function."""
+    if setting.dtype not in DTYPES:
         return False
     for part, shapes in ((scheme.activation_part, setting.shapes), (scheme.weight_part, setting.weight_shapes)):
         if part is not None:
@@ -101,20 +123,20 @@ class CompiledTraining:
         losses: torch.Tensor,
     ) -> None:
         self.kernels, self.setting, self.losses = kernels, setting, losses.numpy()
-        self.done, self.chunk, self.memory = 0, 1, local()
-        self.optimizer = int(getattr(kernels, setting.optimizer.upper()))
-        numbers = np.finfo(np.float64)
-        self.constants = (MOMENTUM, *BETAS, float(numbers.tiny), GRADIENT_NOISE_FACTOR * float(numbers.eps))
-        self.powers = np.cumprod(np.tile(np.array(BETAS)[:, None], setting.steps), 1)
+        self.done, self.chunk, self.thread = 0, 1, local()
+        numbers, optimizer = np.finfo(setting.dtype), getattr(kernels, setting.optimizer.upper())
+        noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
+        self.rule = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
+        self.powers = np.cumprod(np.tile(np.array(BETAS), (setting.steps, 1)), 0)
         pixels = _find_pixels(setting)
-        self.images, self.order = torch.from_numpy(problem.inputs[:, *pixels]), torch.from_numpy(problem.order)
+        images = problem.inputs[:, *pixels].astype(numbers.dtype)
+        self.images, self.order = torch.from_numpy(images), torch.from_numpy(problem.order)
         self.labels = problem.labels[problem.order]
-        self.changes = _find_changes(problem, pixels)
-        self.maps, self.taps = _build_maps(setting)
-        self.segments, parameters, self.rates = _flatten_parameters(setting, problem)
+        self.changes = [change.astype(numbers.dtype) for change in _find_changes(problem, pixels)]
+        self.layout, parameters, self.rates = _lay_out(setting, problem)
         lead = (len(schemes), *parameters.shape)
         self.parameters = np.tile(parameters, (len(schemes), 1, 1))
-        self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]))
+        self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]), numbers.dtype)
         self.plans = [_plan_scheme(kernels, scheme, setting) for scheme in schemes]
 
     def __call__(self, step: int) -> Iterator[None]:
@@ -122,27 +144,27 @@ class CompiledTraining:
         if step < self.done:
             return
         began, chunk = perf_counter(), slice(self.done, self.done + self.chunk)
-        batches = self.images[self.order[chunk]].mT.contiguous()  # (steps, pixels, N); NumPy takes eight times as long
-        images = batches.flatten(1).numpy()
+        images = self.images[self.order[chunk]].mT.flatten(1)  # (steps, pixels · N); NumPy takes eight times as long
+        batches = (pad(images, (0, self.kernels.LANES)).numpy(), self.labels[chunk], self.powers[chunk])
         places = [(row, column) for row in range(len(self.plans)) for column in range(len(self.changes))]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             run = map if torch.get_num_threads() == 1 else pool.map  # threads start only when they are used
-            for _ in run(lambda place: self._train_network(place, chunk, images), places):
+            for _ in run(lambda place: self._train_network(place, batches), places):
                 yield
         self.done += len(images)
         self.chunk = max(int(len(images) * CHUNK_SECONDS / (perf_counter() - began)), 1)
 
-    def _train_network(self, place: tuple[int, int], chunk: slice, images: np.ndarray) -> None:
+    def _train_network(self, place: tuple[int, int], batches: tuple[np.ndarray, ...]) -> None:
         row, column = place
-        if not hasattr(self.memory, "arrays"):
-            size = self.maps[-1, 4] + self.parameters.shape[-1]
-            bits = np.empty(DIGIT_CLASSES * self.setting.batch, np.int64)
-            self.memory.arrays = np.empty((7, size)), bits
-        self.kernels.train_network(
-            images, self.labels[chunk], self.changes[column], self.losses[chunk, row, column],
-            self.parameters[row, column], self.rates[column], self.state[row, column], self.powers[:, chunk],
-            self.optimizer, self.constants, self.segments, self.maps, self.taps, *self.plans[row], *self.memory.arrays,
+        if not hasattr(self.thread, "memory"):
+            size = self.layout[0][-1]["end"] + DIGIT_CLASSES * self.setting.batch + self.parameters.shape[-1]
+            self.thread.memory = tuple(np.empty((7, size), self.parameters.dtype))
+        losses = np.empty(len(batches[0]))
+        network = (
+            self.changes[column], self.parameters[row, column], self.rates[column], self.state[row, column], losses
         )  # fmt: skip
+        self.kernels.train_network(batches, network, self.layout, self.plans[row], self.rule, self.thread.memory)
+        self.losses[self.done : self.done + len(losses), row, column] = losses
 
 
 def _find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
@@ -169,79 +191,65 @@ def _find_changes(problem: TrainingProblem, pixels: tuple[np.ndarray, np.ndarray
     return changes
 
 
-def _build_maps(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Build `maps` and `taps` of all layers and of the classifier."""
-    n, k, is_conv = setting.batch, setting.kernel, setting.layer == "conv"
-    sides = [DIGIT_SIDE if is_conv else 1, *(shape[1] for shape in setting.shapes)]
-    channels = [1 if is_conv else DIGIT_SIDE**2, *(shape[3] for shape in setting.shapes)]
-    maps, taps, begin = list[list[int]](), list[np.ndarray](), 0
-    for (side, after), count in zip(pairwise(sides), channels, strict=False):
-        i, j, c = np.meshgrid(range(k), range(k), range(count), indexing="ij")
-        maps.append([side * n, after, after * n, sum(map(len, taps)), begin])
-        taps.append((((c * side + i) * side + j) * n).ravel())
-        begin += count * side * side * n
-    features = channels[-1] * sides[-1] ** 2
-    maps += [[n, 1, n, sum(map(len, taps)), begin], [0, 0, 0, 0, begin + features * n]]
-    taps.append(np.arange(features) * n)
-    return np.array([*maps, [0, 0, 0, 0, maps[-1][-1] + DIGIT_CLASSES * n]]), np.concatenate(taps)
+def _lay_out(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+    """Return the layout of `train_network`, and parameters and rates of all networks, (networks, parameters)."""
+    n, width, count, rate = setting.batch, setting.width, len(problem.factor), np.array([[setting.rate]])
+    tensors: list[tuple[np.ndarray, np.ndarray]] = []
+    for weight, of_weight in zip(problem.weights, problem.rates, strict=True):
+        tensors.append((weight.reshape(count, -1, width), of_weight.reshape(count, 1, width)))
+        tensors += [(np.full((1, width), INITIAL_BIAS), rate), (np.ones((1, width)), rate)]
+    tensors += [(problem.classifier, rate), (np.zeros((1, DIGIT_CLASSES)), rate)]
+    shapes = [tensor.shape[-2:] for tensor, _ in tensors]
+    starts = np.cumsum([0, *map(prod, shapes)])
+    parameters, rates = (
+        np.concatenate(
+            [np.broadcast_to(pair[i], (count, *pair[0].shape[-2:])).reshape(count, -1) for pair in tensors], 1
+        ).astype(setting.dtype)
+        for i in range(2)
+    )
+    first = (DIGIT_SIDE, 1) if setting.layer == "conv" else (1, DIGIT_SIDE**2)
+    sides, channels = zip(first, *((shape[1], shape[3]) for shape in setting.shapes), strict=True)
+    layers, rows, begin, at = [], list[np.ndarray](), 0, 0
+    for number, (side, after, depth) in enumerate(zip(sides, (*sides[1:], 1), channels, strict=True)):
+        size, length = side - after + 1, after * n  # the classifier is a convolution of the size of its input
+        y, x, c = np.indices((size, size, depth)).reshape(3, -1)
+        rows += [((c * side + y) * side + x) * n, np.arange(shapes[3 * number][1]) * after * length]
+        end = begin + depth * side**2 * n
+        layers.append(
+            (at, at + len(c), side * n, after, length, depth, *starts[3 * number : 3 * number + 3], *shapes[3 * number],
+             begin, end)
+        )  # fmt: skip
+        begin, at = end, at + len(c) + len(rows[-1])
+    segments = np.array([(start, *shape) for start, shape in zip(starts, shapes, strict=False)])
+    return (np.array(layers, LAYER), np.concatenate(rows), segments), parameters, rates
 
 
-def _flatten_parameters(setting: Setting, problem: TrainingProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return start, fan-in and units of every parameter tensor; all parameters and rates, (networks, parameters)."""
-    networks, positions = len(problem.factor), setting.shapes[-1][1] * setting.shapes[-1][2]
-    by_position = problem.classifier.reshape(positions, setting.width, DIGIT_CLASSES)
-    classifier = by_position.transpose(1, 0, 2).reshape(-1, DIGIT_CLASSES)  # features (H, W, C) -> (C, H, W)
-    tensors = [weight[0].reshape(-1, setting.width) for weight in problem.weights]
-    tensors += [np.full((1, setting.width), value) for value in (1.0, INITIAL_BIAS) for _ in problem.weights]
-    tensors += [classifier, np.zeros((1, DIGIT_CLASSES))]
-    sizes = [tensor.size for tensor in tensors]
-    starts = np.cumsum([0, *sizes])
-    parameters = np.tile(np.concatenate([tensor.ravel() for tensor in tensors]), (networks, 1))
-    rates = np.full_like(parameters, setting.rate)
-    for start, weight, rate in zip(starts, problem.weights, problem.rates, strict=False):
-        part = slice(start, start + weight[0].size)
-        parameters[:, part] = weight.reshape(networks, -1)
-        rates[:, part] = np.broadcast_to(rate, weight.shape).reshape(networks, -1)
-    segments = [(start, *tensor.shape) for start, tensor in zip(starts, tensors, strict=False)]
-    return np.array(segments), parameters, rates
-
-
-def _plan_scheme(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _plan_scheme(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     """Plan how activations (C, H, W, N) and weights (kh, kw, Cin, Cout) of every layer are normalized."""
     parts = (
         (scheme.activation_part, setting.shapes, (3, 1, 2, 0), 1, setting.eps),
         (scheme.weight_part, setting.weight_shapes, (0, 1, 2, 3), 3, 0.0),
     )
-    plans, boxes, numbers = [], [], []
-    for part, shapes, order, kept, eps in parts:
-        for shape in shapes:
-            plan, of_rows = _plan_tensor(kernels, part, shape, order, kept)
-            plans.append(plan)
-            boxes.append(of_rows)
-            scale = 1.0 if part is None else part.compute_scale(shape)
-            numbers.append((eps, scale, *((part.alpha or 0.0, part.shift or 0.0) if part else (0.0, 0.0))))
-    rows = max(each.shape[1] for each in boxes)
-    padded = [np.pad(each, ((0, 0), (0, rows - each.shape[1]))) for each in boxes]
-    lead = (2, setting.depth)
-    return (
-        np.array(plans).reshape(*lead, 7),
-        np.array(padded).reshape(*lead, 2, rows),
-        np.array(numbers).reshape(*lead, 4),
-    )
+    most = max(prod(shape) // shape[order[-1]] for _, shapes, order, _, _ in parts for shape in shapes)
+    tensors, boxes = np.zeros((2, setting.depth + 1), TENSOR), np.zeros((2, setting.depth + 1, 2, most), np.int64)
+    for number, (part, shapes, order, kept, eps) in enumerate(parts):
+        for layer, shape in enumerate(shapes):
+            if part is not None and part.has_effect:
+                *fields, of_rows = _plan_tensor(kernels, part, shape, order, kept)
+                numbers = (eps, part.compute_scale(shape), part.alpha or 0.0, part.shift or 0.0)
+                tensors[number, layer] = (*fields, *numbers)
+                boxes[number, layer, :, : of_rows.shape[1]] = of_rows
+    return tensors, boxes
 
 
-def _plan_tensor(
-    kernels: ModuleType, scheme: Scheme | None, shape: Shape, order: Sequence[int], kept: int
-) -> tuple[list[int], np.ndarray]:
-    """Plan the normalization of a tensor whose axes lie in memory in this order; a row spans none of the first `kept`.
+def _plan_tensor(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Sequence[int], kept: int) -> tuple[Any, ...]:
+    """Return kind, length, boxes and counts of a `TENSOR`, and the box of every row for both fields, (2, rows).
 
-    Returns kind, rows, their length, and boxes and statistics of a row for both fields; and the boxes, (2, rows).
+    The tensor's axes lie in memory in this order; a row spans none of the first `kept`.
     """
-    sizes, none = [shape[axis] for axis in order], np.zeros((2, 1), np.int64)
-    if scheme is None or not scheme.has_effect:
-        return [kernels.NONE, *[0] * 6], none
     if scheme.kind.function is not None:
-        return [getattr(kernels, scheme.kind.function.upper()), *[0] * 6], none
+        return getattr(kernels, scheme.kind.function.upper()), *[0] * 5, np.zeros((2, 1), np.int64)
+    sizes = [shape[axis] for axis in order]
     counts = [
         None if field is None else [field.simplify(shape).compute_statistics_shape(shape)[axis] for axis in order]
         for field in (scheme.summation, scheme.suppression)
@@ -251,13 +259,10 @@ def _plan_tensor(
         return count is None or count[start:] in ([1] * (4 - start), sizes[start:])
 
     split = next(start for start in range(kept, 4) if start == 3 or all(is_uniform(each, start) for each in counts))
-    rows = sizes[:split]
-    plan, boxes = [kernels.GENERAL, prod(rows), prod(sizes[split:])], np.zeros((2, prod(rows)), np.int64)
+    plan, boxes = [kernels.GENERAL, prod(sizes[split:])], np.zeros((2, prod(sizes[:split])), np.int64)
     for number, count in enumerate(counts):
-        if count is None:
-            plan += [0, 0]
-            continue
-        index = [np.arange(n) * some // n for n, some in zip(rows, count, strict=False)]
-        boxes[number] = np.ravel_multi_index(np.meshgrid(*index, indexing="ij"), count[:split]).ravel()
-        plan += [prod(count[:split]), prod(count[split:])]
-    return plan, boxes
+        if count is not None:
+            index = [np.arange(n) * some // n for n, some in zip(sizes[:split], count, strict=False)]
+            boxes[number] = np.ravel_multi_index(np.meshgrid(*index, indexing="ij"), count[:split]).ravel()
+        plan += [0, 0] if count is None else [prod(count[:split]), prod(count[split:])]
+    return *plan, boxes

@@ -1,8 +1,9 @@
-"""The whole training of one network on a CPU, compiled by Numba: for the general form and pointwise functions, float64.
+"""The whole training of one network on a CPU, compiled by Numba: for the general form and pointwise functions.
 
 Activations lie in memory as (C, H, W, N), so that inner loops run along examples. A layer is a linear map given by
-`taps`, the starts of its inputs: out[c, y] = Σ_k w[k, c] · x[taps[k] + y · stride], for segments of `length` numbers. A
-dense layer and a classifier have one segment for each unit, a convolution one for each row of an image.
+`rows`, the starts of its inputs and of its units: out[c, y] = Σ_k w[k, c] · x[rows[k] + y · stride], for segments of
+`length` numbers. A dense layer and a classifier have one segment for each unit, a convolution one for each row of an
+image. Products hold some units and `LANES` examples in the processor's registers.
 
 A normalized tensor is cut into rows of equal length, and `boxes` holds for every row the box of a field that it belongs
 to. Within a row there is a statistic for every element, or for every one of some equal blocks.
@@ -14,7 +15,9 @@ from math import cosh, erf, exp, floor, log, pi, sqrt, tanh
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import binding, ir
+from numba import njit, types
+from numba.extending import intrinsic, models, register_model
 
 NONE, GENERAL, TANH, ERF = range(4)
 """Kinds of normalization of a tensor."""
@@ -22,273 +25,324 @@ NONE, GENERAL, TANH, ERF = range(4)
 SGD, MOMENTUM, ADAM = range(3)
 """Optimizers."""
 
-SUM, SUM_PRODUCTS, SUBTRACT, SUBTRACT_PRODUCTS, MULTIPLY = range(5)
-"""Operations on the boxes of a field."""
-
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """log₂ e, and ln 2 as a sum whose first number has few digits, so that its product with a small integer is exact."""
 
 LEAST, TERMS = -700.0, 13
 """The smallest exponent of e, and the number of terms of the series of eʳ."""
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 
-compile_exactly = njit(**OPTIONS, fastmath={"contract"})
+OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}}
+compile_kernel = njit(**OPTIONS)
 """Compile a function; a product and a sum may be rounded once."""
 
-compile_sums = njit(**OPTIONS, fastmath={"contract", "reassoc"})
-"""Compile a function; sums may also be taken in any order, by vectors."""
+LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
+"""Numbers of a vector: two registers."""
+
+INDEX = ir.IntType(32)
 
 
-@compile_exactly
-def _apply_map(x, taps, stride, w, out, height, length):
-    """Compute out[c, y] = Σ_k w[k, c] x[k, y], eight inputs at a time."""
+class Vector(types.Type):
+    """The type of `LANES` numbers in registers."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(f"Vector({dtype})")
+
+
+def _find_llvm_type(manager, vector):
+    return ir.VectorType(manager[vector.dtype].get_value_type(), LANES)
+
+
+register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind, _find_llvm_type(manager, kind)))
+
+
+def _fill(builder, number):
+    """Return a vector of equal numbers or integers."""
+    vector = builder.insert_element(ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined), number, INDEX(0))
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(INDEX, LANES), [0] * LANES))
+
+
+def _open(context, builder, signature, values):
+    """Return the pointer to `LANES` numbers of an array, and the mask of some first ones."""
+    data = context.make_array(signature.args[0])(context, builder, values[0]).data
+    vector = ir.VectorType(data.type.pointee, LANES)
+    pointer = builder.bitcast(builder.gep(data, [values[1]]), vector.as_pointer())
+    lanes = ir.Constant(ir.VectorType(values[2].type, LANES), list(range(LANES)))
+    return pointer, builder.icmp_signed("<", lanes, _fill(builder, values[2]))
+
+
+@intrinsic
+def fill(_, number):
+    """Return a vector of equal numbers."""
+    return Vector(number)(number), lambda context, builder, signature, values: _fill(builder, values[0])
+
+
+@intrinsic
+def load(_, array, start, count):
+    """Load the first `count` numbers from a start; the others are zero, but are read, too."""
+
+    def emit(context, builder, signature, values):
+        pointer, mask = _open(context, builder, signature, values)
+        vector = builder.load(pointer, align=4)
+        return builder.select(mask, vector, ir.Constant(vector.type, None))
+
+    return Vector(array.dtype)(array, types.int64, types.int64), emit
+
+
+@intrinsic
+def store(_, array, start, count, vector):
+    """Store the first `count` numbers of a vector; the others in memory stay."""
+
+    def emit(context, builder, signature, values):
+        pointer, mask = _open(context, builder, signature, values)
+        builder.store(builder.select(mask, values[3], builder.load(pointer, align=4)), pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64, vector), emit
+
+
+@intrinsic
+def add_product(_, total, x, y):
+    """Return total + x · y."""
+
+    def emit(context, builder, signature, values):
+        return builder.fadd(values[0], builder.fmul(*values[1:], flags=["contract"]), flags=["contract"])
+
+    return total(total, x, y), emit
+
+
+@intrinsic
+def clip(_, vector, guide):
+    """Return a vector with zeros where the guide is at most zero."""
+
+    def emit(context, builder, signature, values):
+        zeros = ir.Constant(values[0].type, None)
+        return builder.select(builder.fcmp_ordered("<=", values[1], zeros), zeros, values[0])
+
+    return vector(vector, guide), emit
+
+
+@intrinsic
+def sum_lanes(_, vector):
+    """Return the sum of a vector, half by half."""
+
+    def emit(context, builder, signature, values):
+        (vector,), half = values, LANES // 2
+        while half:
+            of_half = ir.VectorType(INDEX, half)
+            halves = (ir.Constant(of_half, list(range(at, at + half))) for at in (0, half))
+            vector, half = builder.fadd(*(builder.shuffle_vector(vector, vector, each) for each in halves)), half // 2
+        return builder.extract_element(vector, INDEX(0))
+
+    return vector.dtype(vector), emit
+
+
+@intrinsic
+def raise_two(_, k):
+    """Return 2ᵏ for an integral number from -1022: its bits are those of the exponent."""
+
+    def emit(context, builder, signature, values):
+        bits = builder.bitcast(builder.fadd(values[0], ir.Constant(ir.DoubleType(), 2.0**52 + 1023)), ir.IntType(64))
+        return builder.bitcast(builder.shl(bits, ir.IntType(64)(52)), ir.DoubleType())
+
+    return types.float64(types.float64), emit
+
+
+@compile_kernel
+def _multiply(x, rows, step, w, out, out_rows, out_step, height, length, group, is_added):
+    """Compute out[c, y] = Σ_k w[k, c] x[k, y], or add it, four c of a group at a time, whose segments are apart."""
     count, width = w.shape
-    out[:] = 0.0
-    full = count - count % 8
     for y in range(height):
-        at = y * stride
-        for k in range(0, full, 8):
-            x0, x1, x2 = x[taps[k] + at :][:length], x[taps[k + 1] + at :][:length], x[taps[k + 2] + at :][:length]
-            x3, x4, x5 = x[taps[k + 3] + at :][:length], x[taps[k + 4] + at :][:length], x[taps[k + 5] + at :][:length]
-            x6, x7 = x[taps[k + 6] + at :][:length], x[taps[k + 7] + at :][:length]
-            for c in range(width):
-                o = out[(c * height + y) * length :][:length]
-                a, b, d, e = w[k, c], w[k + 1, c], w[k + 2, c], w[k + 3, c]
-                f, g, h, j = w[k + 4, c], w[k + 5, c], w[k + 6, c], w[k + 7, c]
-                for i in range(length):
-                    first = a * x0[i] + b * x1[i] + d * x2[i] + e * x3[i]
-                    o[i] += first + f * x4[i] + g * x5[i] + h * x6[i] + j * x7[i]
-        for k in range(full, count):
-            x0 = x[taps[k] + at :][:length]
-            for c in range(width):
-                o, a = out[(c * height + y) * length :][:length], w[k, c]
-                for i in range(length):
-                    o[i] += a * x0[i]
+        at, to = y * step, y * out_step
+        for first in range(0, width, group):
+            for c in range(first, first + group, 4):
+                c1, c2, c3 = min(c + 1, first + group - 1), min(c + 2, first + group - 1), min(c + 3, first + group - 1)
+                o, o1, o2, o3 = out_rows[c] + to, out_rows[c1] + to, out_rows[c2] + to, out_rows[c3] + to
+                for i in range(0, length, LANES):
+                    n = length - i if is_added else 0
+                    s, s1, s2 = load(out, o + i, n), load(out, o1 + i, n), load(out, o2 + i, n)
+                    s3 = load(out, o3 + i, n)
+                    for k in range(count):
+                        v = load(x, rows[k] + at + i, LANES)
+                        s, s1 = add_product(s, fill(w[k, c]), v), add_product(s1, fill(w[k, c1]), v)
+                        s2, s3 = add_product(s2, fill(w[k, c2]), v), add_product(s3, fill(w[k, c3]), v)
+                    store(out, o + i, length - i, s)
+                    store(out, o1 + i, length - i, s1)
+                    store(out, o2 + i, length - i, s2)
+                    store(out, o3 + i, length - i, s3)
 
 
-@compile_exactly
-def _apply_transpose(g, taps, stride, w, out, height, length):
-    """Compute the transpose of `_apply_map`, out[k, y] = Σ_c w[k, c] g[c, y]; overlapping segments are added."""
-    count, width = w.shape
-    out[:] = 0.0
-    full, size = width - width % 5, height * length
-    for y in range(height):
-        at = y * stride
-        for c in range(0, full, 5):
-            p = c * size + y * length
-            g0, g1, g2 = g[p:][:length], g[p + size :][:length], g[p + 2 * size :][:length]
-            g3, g4 = g[p + 3 * size :][:length], g[p + 4 * size :][:length]
-            for k in range(count):
-                o = out[taps[k] + at :][:length]
-                a, b, d, e, f = w[k, c], w[k, c + 1], w[k, c + 2], w[k, c + 3], w[k, c + 4]
-                for i in range(length):
-                    o[i] += a * g0[i] + b * g1[i] + d * g2[i] + e * g3[i] + f * g4[i]
-        for c in range(full, width):
-            g0 = g[c * size + y * length :][:length]
-            for k in range(count):
-                o, a = out[taps[k] + at :][:length], w[k, c]
-                for i in range(length):
-                    o[i] += a * g0[i]
-
-
-@compile_sums
-def _correlate(x, taps, stride, g, out, height, length):
+@compile_kernel
+def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
     """Compute the gradient of w, out[k, c] = Σ_y x[k, y] · g[c, y]; an incomplete block repeats its last index."""
     count, width = out.shape
     for k in range(0, count, 4):
         k1, k2, k3 = min(k + 1, count - 1), min(k + 2, count - 1), min(k + 3, count - 1)
         for c in range(0, width, 2):
             d = min(c + 1, width - 1)
-            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+            s = s1 = s2 = s3 = t = t1 = t2 = t3 = load(g, 0, 0)
             for y in range(height):
-                at = y * stride
-                x0, x1 = x[taps[k] + at :][:length], x[taps[k1] + at :][:length]
-                x2, x3 = x[taps[k2] + at :][:length], x[taps[k3] + at :][:length]
-                g0, g1 = g[(c * height + y) * length :][:length], g[(d * height + y) * length :][:length]
-                for i in range(length):
-                    a0 += x0[i] * g0[i]
-                    a1 += x1[i] * g0[i]
-                    a2 += x2[i] * g0[i]
-                    a3 += x3[i] * g0[i]
-                    b0 += x0[i] * g1[i]
-                    b1 += x1[i] * g1[i]
-                    b2 += x2[i] * g1[i]
-                    b3 += x3[i] * g1[i]
-            out[k, c], out[k1, c], out[k2, c], out[k3, c] = a0, a1, a2, a3
-            out[k, d], out[k1, d], out[k2, d], out[k3, d] = b0, b1, b2, b3
+                for i in range(0, length, LANES):
+                    n, at, to = length - i, y * step + i, y * g_step + i
+                    u, v = load(g, g_rows[c] + to, n), load(g, g_rows[d] + to, n)
+                    x0, x1 = load(x, rows[k] + at, n), load(x, rows[k1] + at, n)
+                    x2, x3 = load(x, rows[k2] + at, n), load(x, rows[k3] + at, n)
+                    s, s1, s2 = add_product(s, x0, u), add_product(s1, x1, u), add_product(s2, x2, u)
+                    t, t1, t2 = add_product(t, x0, v), add_product(t1, x1, v), add_product(t2, x2, v)
+                    s3, t3 = add_product(s3, x3, u), add_product(t3, x3, v)
+            out[k, c], out[k1, c], out[k2, c], out[k3, c] = sum_lanes(s), sum_lanes(s1), sum_lanes(s2), sum_lanes(s3)
+            out[k, d], out[k1, d], out[k2, d], out[k3, d] = sum_lanes(t), sum_lanes(t1), sum_lanes(t2), sum_lanes(t3)
 
 
-@compile_sums
-def _reduce_boxes(operation, x, y, boxes, total):
-    """Sum x, or x · y, (rows, length), over every box: total (boxes, statistics of a row)."""
-    rows, length = x.shape
-    count = total.shape[1]
+@compile_kernel
+def _average_boxes(x, y, length, boxes, average, count, divisor):
+    """Sum x · y, or x if y is None, over every box, and divide by its size and a divisor."""
     size = length // count
-    total[:] = 0.0
-    for r in range(rows):
-        into, x0, y0 = total[boxes[r]], x[r], y[r]
-        if size == 1:
-            for i in range(length):
-                into[i] += x0[i] if operation == SUM else x0[i] * y0[i]
-        else:
-            for j in range(count):
-                t, x1, y1 = 0.0, x0[j * size :][:size], y0[j * size :][:size]
-                for i in range(size):
-                    t += x1[i] if operation == SUM else x1[i] * y1[i]
-                into[j] += t
-
-
-@compile_exactly
-def _broadcast_boxes(operation, x, y, boxes, total):
-    """Subtract the statistics of every box from x, subtract their product with y, or multiply x by them."""
-    rows, length = x.shape
-    count = total.shape[1]
-    size = length // count
-    for r in range(rows):
-        t, x0, y0 = total[boxes[r]], x[r], y[r]
-        for j in range(1 if size == 1 else count):
-            s = t[j]
-            x1, y1 = (x0, y0) if size == 1 else (x0[j * size :][:size], y0[j * size :][:size])
-            for i in range(x1.size):
-                value = t[i] if size == 1 else s
-                if operation == SUBTRACT:
-                    x1[i] -= value
-                elif operation == SUBTRACT_PRODUCTS:
-                    x1[i] -= value * y1[i]
+    span, parts = (length, 1) if size == 1 else (size, count)
+    average[:] = 0.0
+    for r in range(x.size // length):
+        for j in range(parts):
+            at, to, total = r * length + j * size, boxes[r] * count + j, load(x, 0, 0)
+            for i in range(0, span, LANES):
+                n = span - i
+                u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n)
+                if size == 1:
+                    store(average, to + i, n, add_product(load(average, to + i, n), u, v))
                 else:
-                    x1[i] *= value
+                    total = add_product(total, u, v)
+            if size > 1:
+                average[to] += sum_lanes(total)
+    divisor *= x.size // average.size
+    for i in range(average.size):
+        average[i] /= divisor
 
 
-@compile_exactly
-def _normalize(flat, plan, boxes, numbers, inverse, work):
+@compile_kernel
+def _add_boxes(x, y, length, boxes, t, count, is_added):
+    """Replace x by x + t · y, or by t · y unless `is_added`, where every box has its t. None as y stands for ones."""
+    size = length // count
+    span, parts = (length, 1) if size == 1 else (size, count)
+    for r in range(x.size // length):
+        for j in range(parts):
+            at, to = r * length + j * size, boxes[r] * count + j
+            factor = fill(t[to])
+            for i in range(0, span, LANES):
+                n = span - i
+                u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n if is_added else 0)
+                store(x, at + i, n, add_product(v, load(t, to + i, n) if size == 1 else factor, u))
+
+
+@compile_kernel
+def _center(x, plan, boxes, work):
+    """Subtract from x its mean over field A; the gradient of a mean is a mean as well."""
+    if plan.a_boxes:
+        mean = work[: plan.a_boxes * plan.a_count]
+        _average_boxes(x, None, plan.length, boxes[0], mean, plan.a_count, -1.0)
+        _add_boxes(x, None, plan.length, boxes[0], mean, plan.a_count, True)
+
+
+@compile_kernel
+def _normalize(x, plan, boxes, inverse, work):
     """Replace x by x̂; `inverse` becomes the reciprocal of the divisor, or the argument of a pointwise function."""
-    kind, rows, length, a_boxes, a_count, b_boxes, b_count = plan
-    eps, scale, alpha, shift = numbers
-    if kind == GENERAL:
-        x = flat.reshape(rows, length)
-        if a_boxes:
-            mean = work[: a_boxes * a_count]
-            by_box = mean.reshape(a_boxes, a_count)
-            _reduce_boxes(SUM, x, x, boxes[0], by_box)
-            mean /= flat.size // mean.size
-            _broadcast_boxes(SUBTRACT, x, x, boxes[0], by_box)
-        if b_boxes:
-            of_box = inverse[: b_boxes * b_count]
-            by_box = of_box.reshape(b_boxes, b_count)
-            _reduce_boxes(SUM_PRODUCTS, x, x, boxes[1], by_box)
-            for i in range(of_box.size):
-                sigma = sqrt(of_box[i] / (flat.size // of_box.size) + eps)
-                of_box[i] = 0.0 if sigma == 0.0 else scale / sigma
-            _broadcast_boxes(MULTIPLY, x, x, boxes[1], by_box)
-    elif kind != NONE:
-        for i in range(flat.size):
-            inverse[i] = alpha * flat[i] + shift
-            flat[i] = tanh(inverse[i]) if kind == TANH else erf(inverse[i])
+    if plan.kind == GENERAL:
+        _center(x, plan, boxes, work)
+        if plan.b_boxes:
+            by_box = inverse[: plan.b_boxes * plan.b_count]
+            _average_boxes(x, x, plan.length, boxes[1], by_box, plan.b_count, 1.0)
+            for i in range(by_box.size):
+                sigma = sqrt(by_box[i] + plan.eps)
+                by_box[i] = 0.0 if sigma == 0.0 else plan.scale / sigma
+            _add_boxes(x, x, plan.length, boxes[1], by_box, plan.b_count, False)
+    elif plan.kind != NONE:
+        for i in range(x.size):
+            inverse[i] = plan.alpha * x[i] + plan.shift
+            x[i] = tanh(inverse[i]) if plan.kind == TANH else erf(inverse[i])
 
 
-@compile_exactly
-def _backpropagate(flat, xhat, plan, boxes, numbers, inverse, work):
+@compile_kernel
+def _backpropagate(g, xhat, plan, boxes, inverse, work):
     """Replace ∂L/∂x̂ by ∂L/∂x."""
-    kind, rows, length, a_boxes, a_count, b_boxes, b_count = plan
-    _, scale, alpha, _ = numbers
-    if kind == GENERAL:
-        g, xhat = flat.reshape(rows, length), xhat.reshape(rows, length)
-        if b_boxes:
-            average = work[: b_boxes * b_count]
-            by_box = average.reshape(b_boxes, b_count)
-            _broadcast_boxes(MULTIPLY, g, g, boxes[1], inverse[: average.size].reshape(b_boxes, b_count))
-            _reduce_boxes(SUM_PRODUCTS, g, xhat, boxes[1], by_box)
-            average /= scale * scale * (flat.size // average.size)
-            _broadcast_boxes(SUBTRACT_PRODUCTS, g, xhat, boxes[1], by_box)
-        if a_boxes:
-            average = work[: a_boxes * a_count]
-            by_box = average.reshape(a_boxes, a_count)
-            _reduce_boxes(SUM, g, g, boxes[0], by_box)
-            average /= flat.size // average.size
-            _broadcast_boxes(SUBTRACT, g, g, boxes[0], by_box)
-    elif kind != NONE:
-        for i in range(flat.size):
+    if plan.kind == GENERAL:
+        if plan.b_boxes:
+            by_box, average = inverse[: plan.b_boxes * plan.b_count], work[: plan.b_boxes * plan.b_count]
+            _add_boxes(g, g, plan.length, boxes[1], by_box, plan.b_count, False)
+            _average_boxes(g, xhat, plan.length, boxes[1], average, plan.b_count, -plan.scale * plan.scale)
+            _add_boxes(g, xhat, plan.length, boxes[1], average, plan.b_count, True)
+        _center(g, plan, boxes, work)
+    elif plan.kind != NONE:
+        for i in range(g.size):
             u = inverse[i]
-            flat[i] *= alpha * (1.0 / cosh(u) ** 2 if kind == TANH else 2.0 / sqrt(pi) * exp(-u * u))
+            g[i] *= plan.alpha * (1.0 / cosh(u) ** 2 if plan.kind == TANH else 2.0 / sqrt(pi) * exp(-u * u))
 
 
-@compile_exactly
+@compile_kernel
 def _activate(xhat, gain, bias, out, length):
     """Compute ReLU(γ x̂ + β) by channel; NaN stays NaN."""
     for c in range(gain.size):
-        x, o, a, b = xhat[c * length :][:length], out[c * length :][:length], gain[c], bias[c]
-        for i in range(length):
-            y = a * x[i] + b
-            o[i] = 0.0 if y <= 0.0 else y
+        a, b = fill(gain[c]), fill(bias[c])
+        for i in range(0, length, LANES):
+            y = add_product(b, a, load(xhat, c * length + i, LANES))
+            store(out, c * length + i, length - i, clip(y, y))
 
 
-@compile_sums
+@compile_kernel
 def _backpropagate_activation(g, xhat, out, gain, by_gain, by_bias, length):
     """Replace ∂L/∂h by ∂L/∂x̂, and compute the gradients of γ and β."""
     for c in range(gain.size):
-        at = c * length
-        g0, x0, o0, a = g[at:][:length], xhat[at:][:length], out[at:][:length], gain[c]
-        s = t = 0.0
-        for i in range(length):
-            y = 0.0 if o0[i] <= 0.0 else g0[i]
-            s += y
-            t += y * x0[i]
-            g0[i] = y * a
-        by_bias[c], by_gain[c] = s, t
+        s, t, a, zero = load(g, 0, 0), load(g, 0, 0), fill(gain[c]), load(g, 0, 0)
+        for i in range(0, length, LANES):
+            at, n = c * length + i, length - i
+            y = clip(load(g, at, n), load(out, at, n))
+            s, t = add_product(s, fill(g.dtype.type(1)), y), add_product(t, load(xhat, at, n), y)
+            store(g, at, n, add_product(zero, a, y))
+        by_bias[c], by_gain[c] = sum_lanes(s), sum_lanes(t)
 
 
-@compile_exactly
-def _exponentiate(x, bits):
-    """Replace x ≤ 0 by eˣ = 2ᵏ eʳ with |r| ≤ ½ ln 2; `bits` becomes the bits of 2ᵏ."""
-    for i in range(x.size):
-        v = LEAST if x[i] < LEAST else x[i]
-        k = floor(v * LOG2_E + 0.5)
-        r, t = v - k * LN2_HIGH - k * LN2_LOW, 1.0
-        for n in range(TERMS, 0, -1):
-            t = 1.0 + t * r * (1.0 / n)
-        bits[i] = (np.int64(k) + 1023) << 52
-        x[i] = t
-    powers = bits.view(np.float64)
-    for i in range(x.size):
-        x[i] *= powers[i]
+@compile_kernel
+def _exponentiate(x):
+    """Return eˣ = 2ᵏ eʳ with |r| ≤ ½ ln 2, for x ≤ 0."""
+    v = LEAST if x < LEAST else x
+    k = floor(v * LOG2_E + 0.5)
+    r, t = v - k * LN2_HIGH - k * LN2_LOW, 1.0
+    for n in range(TERMS, 0, -1):
+        t = 1.0 + t * r * (1.0 / n)
+    return t * raise_two(k)
 
 
-@compile_exactly
-def _compute_loss(flat, offset, labels, by_offset, work, bits):
+@compile_kernel
+def _compute_loss(logits, offset, labels, by_offset, most, total):
     """Return the mean cross-entropy of logits (classes, N), and replace them by its gradient."""
-    batch = labels.size
-    classes = flat.size // batch
-    logits, most, total = flat.reshape(classes, batch), work[:batch], work[batch : 2 * batch]
-    most[:], total[:], loss = -np.inf, 0.0, 0.0
+    classes, batch = logits.shape
+    most[:batch], total[:batch], loss = -np.inf, 0.0, 0.0
     for c in range(classes):
-        row, add = logits[c], offset[c]
+        row = logits[c]
         for n in range(batch):
-            row[n] += add
+            row[n] += offset[c]
             most[n] = row[n] if row[n] > most[n] else most[n]
-    for c in range(classes):
-        for n in range(batch):
-            logits[c, n] -= most[n]
     for n in range(batch):
-        loss -= logits[labels[n], n]
-    _exponentiate(flat, bits[: flat.size])
+        loss -= logits[labels[n], n] - most[n]
     for c in range(classes):
+        row = logits[c]
         for n in range(batch):
-            total[n] += logits[c, n]
+            row[n] = _exponentiate(row[n] - most[n])
+            total[n] += row[n]
     for n in range(batch):
         loss += log(total[n])
     for c in range(classes):
-        row, by_offset[c] = logits[c], 0.0
+        row = logits[c]
         for n in range(batch):
             row[n] = (row[n] / total[n] - (1.0 if labels[n] == c else 0.0)) / batch
-        for n in range(batch):
-            by_offset[c] += row[n]
+        total_of_class = load(row, 0, 0)
+        for n in range(0, batch, LANES):
+            total_of_class = add_product(total_of_class, fill(row.dtype.type(1)), load(row, n, batch - n))
+        by_offset[c] = sum_lanes(total_of_class)
     return loss / batch
 
 
-@compile_exactly
-def _update(p, g, rates, state, optimizer, powers, segments, constants, work):
+@compile_kernel
+def _update(p, g, rates, state, segments, rule, powers, work):
     """Update all parameters of a network by SGD, momentum or Adam, as `optimizers` does."""
-    momentum, beta1, beta2, tiny, noise = constants
+    optimizer, momentum, beta1, beta2, tiny, noise = rule
     if optimizer == SGD:
         for i in range(p.size):
             p[i] -= rates[i] * g[i]
@@ -315,86 +369,65 @@ def _update(p, g, rates, state, optimizer, powers, segments, constants, work):
                 p[i] -= rates[i] * ((m[i] / first) / (sqrt(v[i] / second) + tiny))
 
 
-SIGNATURE = """void(
-    float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:],
-    float64[::1], float64[::1], float64[:, ::1], float64[:, :], int64, UniTuple(float64, 5),
-    int64[:, ::1], int64[:, ::1], int64[::1], int64[:, :, ::1], int64[:, :, :, ::1], float64[:, :, ::1],
-    float64[:, ::1], int64[::1]
-)"""
-
-
-@njit(SIGNATURE, **OPTIONS, fastmath={"contract"})
-def train_network(
-    images, labels, changes, losses,
-    p, rates, state, powers, optimizer, constants,
-    segments, maps, taps, plans, boxes, numbers,
-    arrays, bits,
-):  # fmt: skip
+@compile_kernel
+def train_network(batches, network, layout, plan, rule, memory):
     """Train one network on some mini-batches: update its parameters and the state of its optimizer, store its losses.
 
     Args:
-        images, labels: of every step, (steps, pixels · N) and (steps, N).
-        changes: factor and shift of the images of this network, (2, pixels · N); (2, 0) for none.
-        losses: before the update of every step, (steps,).
-        p, rates: parameters and their learning rates, flat: weights by layer, γ, β, the classifier and its offset.
-        state, powers: moments of the optimizer, (moments, parameters), and β₁ᵗ and β₂ᵗ of every step, (2, steps).
-        optimizer, constants: which one, and its numbers.
-        segments: start, fan-in and units of every parameter tensor in p.
-        maps: of every layer and the classifier: stride, height and length of its segments, its first tap, the start of
-            its input among all activations; then, in the same place, start and end of the logits.
-        taps: of all layers.
-        plans, boxes, numbers: how activations (0) and weights (1) of every layer are normalized.
-        arrays, bits: memory for seven times all activations and parameters, and for the bits of the logits.
+        batches: images (steps, pixels · N and more), labels (steps, N), powers of Adam's β₁ and β₂ (steps, 2).
+        network: factor and shift of its images, (2, pixels · N), or (2, 0) for none; its parameters and their learning
+            rates, flat; moments of its optimizer, (moments, parameters); losses before every update, (steps,).
+        layout: all layers and the classifier; starts of segments; start, fan-in and units of every parameter tensor.
+        plan: normalization of activations (0) and weights (1) of every layer, (2, layers), and boxes, (2, layers, 2,
+            rows).
+        rule: an optimizer and its numbers; the last one is the share of the largest gradient that is only rounding.
+        memory: seven arrays, each with a place for all activations and parameters.
     """
-    inputs, xhats, inverses, slopes = arrays[0], arrays[1], arrays[2], arrays[3]
-    gradient, used, inverse = arrays[4], arrays[5], arrays[6]
-    depth, is_plain = len(maps) - 3, changes.shape[1] == 0
+    (images, labels, powers), (changes, p, rates, state, losses), (layers, rows, segments) = batches, network, layout
+    (tensors, boxes), (inputs, xhats, inverses, slopes, gradient, used, inverse) = plan, memory
+    last, is_plain = len(layers) - 1, changes.size == 0
     for step in range(len(images)):
-        if not is_plain:
-            for i in range(images.shape[1]):
-                inputs[i] = images[step, i] * changes[0, i] + changes[1, i]
+        for i in range(changes.shape[1]):
+            inputs[i] = images[step, i] * changes[0, i] + changes[1, i]
         x = images[step] if is_plain else inputs
-        for layer in range(depth + 1):
-            at, count, width = segments[layer if layer < depth else 3 * depth]
-            stride, height, length, tap, _ = maps[layer]
-            end, w = maps[layer + 1, 4], p[at : at + count * width]
-            if layer < depth and plans[1, layer, 0] != NONE:
-                w = used[at : at + count * width]
-                for i in range(w.size):
-                    w[i] = p[at + i]
-                _normalize(w, plans[1, layer], boxes[1, layer], numbers[1, layer], inverse[at:], gradient)
-            out = xhats[end:][: width * height * length]
-            _apply_map(x, taps[tap:], stride, w.reshape(count, width), out, height, length)
-            if layer < depth:
-                _normalize(out, plans[0, layer], boxes[0, layer], numbers[0, layer], inverses[end:], slopes)
-                gain, bias = p[segments[depth + layer, 0] :][:width], p[segments[2 * depth + layer, 0] :][:width]
-                x = inputs[end:]
-                _activate(out, gain, bias, x, height * length)
-        last, g = segments[-1, 0], out
-        losses[step] = _compute_loss(g, p[last:], labels[step], gradient[last:], slopes, bits)
-        for layer in range(depth, -1, -1):
-            at, count, width = segments[layer if layer < depth else 3 * depth]
-            stride, height, length, tap, begin = maps[layer]
-            end, has_weight_scheme = maps[layer + 1, 4], layer < depth and plans[1, layer, 0] != NONE
-            by_weight = gradient[at : at + count * width]
-            if layer < depth:
-                xhat = xhats[end:][: width * height * length]
-                gain, bias = segments[depth + layer, 0], segments[2 * depth + layer, 0]
-                _backpropagate_activation(
-                    g, xhat, inputs[end:], p[gain:][:width], gradient[gain:], gradient[bias:], height * length
-                )
-                _backpropagate(
-                    g, xhat, plans[0, layer], boxes[0, layer], numbers[0, layer], inverses[end:], inputs[end:]
-                )
-            x = images[step] if is_plain and layer == 0 else inputs[begin:]
-            _correlate(x, taps[tap:], stride, g, by_weight.reshape(count, width), height, length)
-            w = used[at : at + count * width] if has_weight_scheme else p[at : at + count * width]
-            if layer:
-                into = slopes[begin:end]
-                _apply_transpose(g, taps[tap:], stride, w.reshape(count, width), into, height, length)
+        for i in range(last + 1):
+            layer = layers[i]
+            count, width, height, length = layer.count, layer.width, layer.height, layer.length
+            w = p[layer.weight :][: count * width]
+            if tensors[1, i].kind != NONE:
+                for j in range(w.size):
+                    used[layer.weight + j] = w[j]
+                w = used[layer.weight :][: w.size]
+                _normalize(w, tensors[1, i], boxes[1, i], inverse[layer.weight :], gradient)
+            out, w, units = xhats[layer.end :][: width * height * length], w.reshape(count, width), rows[layer.units :]
+            _multiply(x, rows[layer.rows :], layer.stride, w, out, units, length, height, length, width, False)
+            if i < last:
+                _normalize(out, tensors[0, i], boxes[0, i], inverses[layer.end :], slopes)
+                x = inputs[layer.end :]
+                _activate(out, p[layer.gain :][:width], p[layer.bias :], x, height * length)
+        g, work = out, inputs[layer.end :]
+        losses[step] = _compute_loss(
+            g.reshape(width, length), p[layer.bias :], labels[step], gradient[layer.bias :], slopes, work
+        )
+        for i in range(last, -1, -1):
+            layer = layers[i]
+            count, width, height, length = layer.count, layer.width, layer.height, layer.length
+            taps, units, work = rows[layer.rows :], rows[layer.units :], inputs[layer.end :]
+            if i < last:
+                xhat, gain, bias = xhats[layer.end :][: g.size], layer.gain, layer.bias
+                of_gain, of_bias = gradient[gain:], gradient[bias:]
+                _backpropagate_activation(g, xhat, work, p[gain:][:width], of_gain, of_bias, height * length)
+                _backpropagate(g, xhat, tensors[0, i], boxes[0, i], inverses[layer.end :], work)
+            x, of_w = images[step] if is_plain and i == 0 else inputs[layer.begin :], gradient[layer.weight :]
+            of_w = of_w[: count * width]
+            _correlate(x, taps, layer.stride, g, units, length, of_w.reshape(count, width), height, length)
+            w = (p if tensors[1, i].kind == NONE else used)[layer.weight :][: count * width]
+            if i:
+                into = slopes[layer.begin : layer.end]
+                into[:] = 0.0
+                w_t = w.reshape(count, width).T
+                _multiply(g, units, length, w_t, into, taps, layer.stride, height, length, layer.channels, True)
                 g = into
-            if has_weight_scheme:
-                _backpropagate(
-                    by_weight, w, plans[1, layer], boxes[1, layer], numbers[1, layer], inverse[at:], inputs[end:]
-                )
-        _update(p, gradient, rates, state, optimizer, powers[:, step], segments, constants, slopes)
+            if tensors[1, i].kind != NONE:
+                _backpropagate(of_w, w, tensors[1, i], boxes[1, i], inverse[layer.weight :], work)
+        _update(p, gradient, rates, state, segments, rule, powers[step], slopes)

@@ -123,9 +123,9 @@ def fits_one_block(setting: Setting, schemes: int, networks: int, budget: Traini
 
 
 def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_once: int = 0) -> int:
-    """Estimate the peak memory in bytes of training `networks` networks of each of `schemes` schemes.
+    """Estimate the peak bytes of training `networks` networks per scheme, with `networks_at_once` in one block.
 
-    `networks_at_once`: the number of networks whose tensors are in memory at once; by default those of a CPU's block.
+    By default they are as many as a block of a CPU holds.
     """
     size = 8 if setting.storage == "float64" else 4
     sums, patches, parameters = compute_tensor_sizes(setting)
@@ -159,7 +159,7 @@ def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> 
 def estimate_dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measurement_count: int = 0
 ) -> float:
-    """Estimate the seconds to train `Dense` networks in float32 and measure them `measurement_count` times."""
+    """Estimate the seconds to train `Dense` networks in float32 and measure errors `measurement_count` times."""
     layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)

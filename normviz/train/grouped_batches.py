@@ -75,11 +75,11 @@ def _sample_groups(own: np.ndarray, blank: int, group: int, count: int, rng: np.
 def measure_group_errors(
     network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
 ) -> torch.Tensor:
-    """Return the error rates (schemes, networks) on blank pictures, or on all others, normalized within their groups.
+    """Return error rates (schemes, networks) on pictures in groups: on blank ones if `only_blank`, else on all others.
 
     Args:
         network: the stack.
-        pictures: joined mini-batches, (schemes, networks, N, pixels).
+        pictures: joined mini-batches, (schemes, networks, N, pixels), each group normalized by itself.
         labels: their classes, (schemes, networks, N).
         only_blank: True to count the answers to blank pictures, False to count those to all others.
     """

@@ -44,7 +44,7 @@ class LearnedEpsNorm(NormLayer):
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂, computed in operations that autograd differentiates with respect to x and s; update `size`."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
-        for where, form in self._list_general_forms():
+        for where, form in self._iterate_general_forms():
             assert form.suppression is not None
             v = x[where] if form.summation is None else x[where] - form.summation(x[where])
             sizes[where] = v.abs().mean((2, 3, 4, 5))
@@ -55,10 +55,10 @@ class LearnedEpsNorm(NormLayer):
 
     def prepare_inference(self, axes: int) -> None:
         """Copy the current ε into the forms that compute x̂ of tensors with `axes` axes after (schemes, networks)."""
-        for where, form in self._list_general_forms():
+        for where, form in self._iterate_general_forms():
             form.eps = self._reshape_eps(where, axes).detach()
 
-    def _list_general_forms(self) -> Iterator[tuple[Any, GeneralForm]]:
+    def _iterate_general_forms(self) -> Iterator[tuple[Any, GeneralForm]]:
         return ((where, form) for where, form in self.normalizer.parts if isinstance(form, GeneralForm))
 
     def _reshape_eps(self, where: Any, axes: int = 4) -> torch.Tensor:

@@ -73,7 +73,7 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Return the example indices of each mini-batch, (steps, networks, batch), each below `count`.
+    """Return the example indices of each mini-batch, an integer tensor (steps, networks, batch), each below `count`.
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """

@@ -6,7 +6,7 @@ from normviz.core.registry import SCHEMES
 from normviz.train.setting import Setting
 
 
-def train_once() -> None:
+def warm_up_training() -> None:
     """Train small networks for one step, so that torch is imported and the digits are read before the first job."""
     from normviz.train import twins  # imports torch
 
@@ -20,5 +20,5 @@ def prepare_kernels() -> None:
     compiled.start_loading()
 
 
-PREPARATIONS = (train_once, prepare_kernels)
+PREPARATIONS = (warm_up_training, prepare_kernels)
 """Functions that a worker calls one after the other while it has no job; a job waits for the current one only."""

@@ -200,7 +200,7 @@ def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistic
 
 
 def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
-    """Return the state of every sequence after its own last step, from the states that `iterate_states` yields."""
+    """Return the last state of every sequence, from the states that `iterate_states` yields for `read_counts`."""
     ends = [
         state[:, :, :, after:now]
         for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)

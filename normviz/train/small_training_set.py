@@ -46,13 +46,10 @@ class SmallTrainingSet:
 
     @torch.no_grad()
     def measure_errors(self, network: Dense, transform: OutputTransform = return_unchanged) -> dict[str, torch.Tensor]:
-        """Return the error rates (schemes, networks) in inference by set: "training", "validation" and "test".
+        """Return error rates (schemes, networks) in inference by set: "training", "validation" and "test".
 
-        The training digits keep their training labels.
-
-        Args:
-            network: networks of these seeds.
-            transform: the transform of hidden outputs in training, also for the statistics of inference.
+        Training digits keep the labels of training, random ones too. `network`: networks of these seeds. `transform`:
+        of hidden outputs in training, also for the statistics of inference.
         """
         network.compute_logits(
             self.x[:, : self.x.shape[1] // self.batch * self.batch], NormLayer.collect_statistics, transform

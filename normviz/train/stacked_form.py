@@ -43,7 +43,7 @@ class StackedAverage:
 
 
 class StackedForm(TrainingForm):
-    """Forward and backward pass of the general form, for a different scheme at each index of the first axis.
+    """Forward and backward pass of the general form x̂ = (x - μ)/σ, for a scheme at each index of the first axis.
 
     Both overwrite their tensor. A scheme that does not divide has E_B = 0 and ε = 1, so that σ = 1. For training alone:
     no statistics are collected for inference.

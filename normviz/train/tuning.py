@@ -110,7 +110,7 @@ class TunedNetworks:
     def replicate(self, copies: int, momenta: Sequence[float], fresh_classifier: bool = True) -> "TunedNetworks":
         """Return `copies` clones of these networks whose running averages use these momenta from now on.
 
-        `fresh_classifier`: True to start the new classifier from its random weights, False from a copy of the old one.
+        Their new classifier is the one of random weights if `fresh_classifier`, else a copy of the old one.
         """
 
         def several(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -90,7 +90,7 @@ def _is_one_block(
 def _choose_step_function(
     schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.TrainingBudget
 ) -> Callable[[NetworkStack, StackData, torch.Tensor], StepFunction]:
-    """Return the function that makes a block's step function; only a single block becomes a CUDA graph."""
+    """Return the function that makes a block's steps: a CUDA graph on a GPU if the stack is one block (`as_one`)."""
     if device.type == "cuda" and as_one and not NetworkStack.waits_for_device(schemes[0]):
         return make_graph_step
     return make_layerwise_step if cost.is_larger_than_block(setting, budget) else make_eager_step
@@ -99,9 +99,9 @@ def _choose_step_function(
 def _split_into_blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.TrainingBudget
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield the blocks of the stack, slices of schemes and of networks; `cost.find_block_size` limits their size.
+    """Yield the blocks of the stack, slices of schemes and of networks: a single one if `as_one`, else many small ones.
 
-    With `as_one` the stack is a single block, but schemes that wait for a GPU get blocks of their own.
+    Schemes that wait for a GPU get blocks of their own. `cost.find_block_size` limits the size of small blocks.
     """
     if as_one:
         start = 0
@@ -121,9 +121,9 @@ def _split_into_blocks(
 
 @torch.inference_mode()
 def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """Return max|x̂' - x̂| / max|x̂| in the first layer, for each network and its base: (schemes, `MEASURED_NETWORKS`).
+    """Return max|x̂' - x̂| / max|x̂| of every network's x̂' and its base's x̂, (schemes, `MEASURED_NETWORKS`).
 
-    Infinite where a number is not finite. Needs the memory of one training step.
+    In the first layer. Infinite where a number is not finite. Needs the memory of one training step.
     """
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     problem = make_problem(replace(setting, steps=1), range(len(MEASURED_NETWORKS)))
@@ -138,7 +138,7 @@ def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
 
 
 @torch.inference_mode()
-def find_failures(
+def iterate_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
 ) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
     """Train the networks again; yield a dict of each one's first tensor that is not finite, by (scheme, network).

@@ -113,7 +113,7 @@ PAGE_PARTS: dict[str, PageParts] = {
     ),
     "divisive": PageParts({"contrast": PageFigure("Pictures"), "response": PageFigure("Response curves")}),
     "design": PageParts({"answers": PageFigure("Pictures of the answers"), "cubes": PageFigure("Cubes")}),
-    "model": PageParts({"findings": PageFigure("Findings"), "channels": PageFigure("Channels")}),
+    "model": PageParts({"findings": PageFigure("Table"), "channels": PageFigure("Picture of the row")}),
     "claims": PageParts({}),
 }
 """The parts of each page by its name, `PAGE` of its state."""

@@ -3,17 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 ADVANCED_KEY = "advanced"
 
 
-def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> None:
+def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> DeltaGenerator:
     """Draw the choice of a page's panel, with rarer panels in a second row behind "Advanced".
 
     Args:
         key: of the open panel in the session.
         panels: the names of all panels, by key.
         advanced: the keys of the panels behind "Advanced".
+
+    Returns:
+        The container of the open panel, in an element `st-key-{key}-panel`. Each panel has a place of its own, so that
+        its content leaves at once: in a common place Streamlit keeps it until the run ends, and new content moves it.
     """
     state = st.session_state
     row, more = f"{key} row", f"{key} {ADVANCED_KEY}"
@@ -27,9 +32,13 @@ def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[st
 
     common = {name: panels[name] for name in panels if name not in advanced}
     _draw_segments(row, "Show", common | {ADVANCED_KEY: "Advanced"}, take)
+    with st.container(key=f"{key} panel"):
+        places = {name: st.container(key=f"{key} {name}") if name == state[key] else st.empty() for name in panels}
     if state[key] in advanced:
         state[more] = state[key]
-        _draw_segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
+        with places[state[key]]:
+            _draw_segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
+    return places[state[key]]
 
 
 def _draw_segments(key: str, label: str, names: Mapping[str, str], take: Callable[[], None]) -> None:

@@ -20,11 +20,13 @@ import { drawGrid } from "./grid.js";
  * @property {Record<string, string>} words
  * @property {Record<string, string>} pages titles of the app's pages by their address
  * @property {GridData} grid the cells of Table 1 to choose from
+ * @property {Record<string, AskedQuestion>} cells their questions
  * @property {{title: string, steps: LessonStep[]}[]} lessons
+ * @property {string[]} examples keys of cells and steps that are one click away
  * @property {string} step key of the step that is chosen at first
  */
 
-/** @typedef {{key: string, question: string, link: string}} LessonStep */
+/** @typedef {AskedQuestion & {key: string, question: string, link: string}} LessonStep */
 
 /** @typedef {AskedQuestion & {right: number | null, why: string, link: string}} FullQuestion */
 
@@ -89,6 +91,8 @@ export class Desk {
   results = null;
   shown = { number: -1, snapshots: -1 };
   cell = "";
+  /** The form of the previewed question. */
+  form = "ask";
 
   /**
    * @param {HTMLElement} root
@@ -105,6 +109,7 @@ export class Desk {
       const action = findClosest(event, "[data-do]")?.dataset.do;
       if (action) this.act(action);
     });
+    this.examples = this.fillExamples();
     this.pickCell(data.grid.open);
     this.fillSteps();
     this.show();
@@ -201,10 +206,30 @@ export class Desk {
       group.append(...steps.map(({ key, question }, k) => new Option(`${k + 1}. ${question}`, key)));
       choice.append(group);
     }
-    if (!this.data.step) return;
-    choice.value = this.data.step;
-    this.part("ask").removeAttribute("open");
-    this.part("ask-lesson").setAttribute("open", "");
+    choice.addEventListener("change", () => this.preview(this.step));
+    const chosen = this.data.lessons.flatMap(({ steps }) => steps).find(({ key }) => key === this.data.step);
+    if (chosen) this.pickStep(chosen);
+  }
+
+  /** Draw the buttons of the questions that are one click away, and return them by question. */
+  fillExamples() {
+    const steps = this.data.lessons.flatMap((lesson) => lesson.steps);
+    const drawn = this.data.examples.map((key) => {
+      const step = steps.find((each) => each.key === key);
+      const question = step ?? this.data.cells[key];
+      const textContent = step ? step.question : (question?.text.split("\n")[0] ?? "");
+      const button = makeElement("button", { type: "button", textContent });
+      button.addEventListener("click", () => (step ? this.pickStep(step) : this.pickCell(key)));
+      this.part("examples").append(button);
+      return /** @type {const} */ ([question, button]);
+    });
+    return new Map(drawn);
+  }
+
+  /** @param {LessonStep} step */
+  pickStep(step) {
+    find(this.root, '[data-part="step-choice"]', HTMLSelectElement).value = step.key;
+    this.preview(step);
   }
 
   async open() {
@@ -212,6 +237,7 @@ export class Desk {
     if (status !== 200) return write(this.part("notice"), data.error || this.say("unreached"));
     this.opened = data;
     rememberClass(data);
+    this.part(this.form).setAttribute("open", "");
     await this.look();
   }
 
@@ -264,13 +290,36 @@ export class Desk {
     drawGrid(this.part("grid"), grid, (cell) => this.pickCell(cell));
     const found = grid.rows.flatMap(({ cells }) => cells).find((cell) => cell.key === key);
     write(this.part("picked"), found?.title ?? "");
+    this.preview(this.data.cells[key]);
+  }
+
+  /**
+   * Write the first line of a question as its heading, and the others below it.
+   *
+   * @param {string} place
+   * @param {AskedQuestion} question
+   */
+  writeQuestion(place, { text }) {
+    const [first = "", ...others] = text.split("\n");
+    write(this.part(`${place}asked`), first);
+    write(this.part(`${place}details`), others.join("\n").trim());
+  }
+
+  /** @param {AskedQuestion | undefined} question */
+  preview(question) {
+    if (!question) return;
+    this.form = "key" in question ? "ask-lesson" : "ask";
+    for (const [each, button] of this.examples) button.setAttribute("aria-pressed", String(each === question));
+    this.writeQuestion("preview-", question);
+    const answers = question.answers.map((text) => makeElement("li", { textContent: `○ ${text}` }));
+    this.part("preview-answers").replaceChildren(...answers);
   }
 
   show() {
     const { opened, results } = this;
-    for (const name of ["before", "closed"]) this.part(name).hidden = Boolean(opened);
+    for (const name of ["before", "preview", "choose"]) this.part(name).hidden = Boolean(opened);
     for (const name of ["ask-cell", "ask-step", "lead-step", "ask-own"])
-      find(this.root, `[data-do=${name}]`, HTMLButtonElement).disabled = !opened;
+      find(this.root, `[data-do=${name}]`, HTMLButtonElement).hidden = !opened;
     for (const name of ["open", "more"]) this.part(name).hidden = !opened;
     for (const name of ["stage", "none"])
       this.part(name).hidden = !opened || (name === "stage") !== Boolean(results?.question);
@@ -299,9 +348,7 @@ export class Desk {
   showResults({ question, counts, closed, revealed, number, pace, snapshots }) {
     const total = counts.reduce((sum, count) => sum + count, 0);
     if (question && this.shown.number !== number) {
-      const [first = "", ...others] = question.text.split("\n");
-      write(this.part("asked"), first);
-      write(this.part("details"), others.join("\n").trim());
+      this.writeQuestion("", question);
       this.part("bars").replaceChildren(...question.answers.map(makeBar));
       for (const each of ["ask", "ask-lesson", "ask-words"]) this.part(each).removeAttribute("open"); // the counts have the first screen
     }

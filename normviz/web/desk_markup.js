@@ -16,8 +16,8 @@ export function buildMarkup(words) {
   return `<p data-part="notice" role="status" hidden></p>
 <div class="desk">
   <section class="join" data-part="before">
-    <ol><li>${words["how-open"]}</li><li>${words["how-ask"]}</li><li>${words["how-reveal"]}</li></ol>
     ${button("open", "main")}
+    <ol><li>${words["how-open"]}</li><li>${words["how-ask"]}</li><li>${words["how-discuss"]}</li><li>${words["how-reveal"]}</li></ol>
   </section>
   <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
     <img data-part="qr" alt="${words["qr-alt"]}" width="400" height="400">
@@ -26,6 +26,11 @@ export function buildMarkup(words) {
     <p>${words["join-code"]}<br><strong data-part="code" class="code"></strong></p>
   </section>
   <div class="work">
+    <figure data-part="preview">
+      <figcaption>${words.preview}</figcaption>
+      <div class="phone"><header>normviz</header><p data-part="preview-asked"></p><p data-part="preview-details"></p>
+        <ul data-part="preview-answers"></ul></div>
+    </figure>
     <section data-part="stage" hidden>
       <h2 data-part="asked"></h2>
       <p data-part="details"></p>
@@ -38,10 +43,11 @@ export function buildMarkup(words) {
     </section>
     <p data-part="none" hidden>${words.none}</p>
     <p data-part="refusal" role="alert" hidden></p>
-    <details open data-part="ask"><summary>${words["ask-table"]}</summary>
+    <div>
+    <div data-part="choose"><p>${words.choose}</p><div data-part="examples"></div></div>
+    <details data-part="ask"><summary>${words["ask-table"]}</summary>
       <p>${words["ask-table-how"]}</p>
-      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span>
-        <span data-part="closed">${words["ask-closed"]}</span></div>
+      <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span></div>
       <div class="nv-grid" data-part="grid"></div>
     </details>
     <details data-part="ask-lesson"><summary>${words["ask-lesson"]}</summary>
@@ -54,6 +60,7 @@ export function buildMarkup(words) {
       <label>${words["own-why"]}<textarea data-part="own-why" rows="2" maxlength="1000"></textarea></label>
       ${button("ask-own", "main")}
     </details>
+    </div>
     <div data-part="more" hidden>
     <details><summary>${words["lead-heading"]}</summary>
       <p data-part="pace"></p>

@@ -17,7 +17,7 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
  * @property {Numbers[]} images two: one or three numbers of 8 bits for each pixel, row by row
  * @property {[number, number]} shape height and width
  * @property {Pixel} focus
- * @property {string} colour of the ring around the focus
+ * @property {string} colour of the ring around the focus; "" for no ring
  */
 
 /** @typedef {[number, number]} Pixel row and column */
@@ -142,6 +142,7 @@ class Picture {
     const [height, width] = data.shape;
     this.root.style.setProperty("--ratio", String(width / height));
     this.root.style.setProperty("--ring", data.colour);
+    this.ring.hidden = !data.colour;
     this.view.setAttribute("aria-label", data.alt);
     data.images.forEach((image, k) => {
       paint(this.canvases[k], image, height, width);

@@ -89,17 +89,6 @@ def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(new_pag
         settle(page)
 
 
-def test_filters_leave_what_was_asked_for(page, server):
-    open_page(page, server)
-    page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
-    page.get_by_role("button", name="Wrong", exact=False).first.click()
-    page.wait_for_url("**/claims?verdict=wrong")
-    settle(page)
-    rows = page.locator(".st-key-claims summary")
-    expect(rows).to_have_text([re.compile("✘.*Wrong")] * rows.count())
-    assert rows.count() == sum(claim.expected == "wrong" for claim in CLAIMS.values())
-
-
 def test_on_a_phone_a_finger_opens_it_and_nothing_scrolls_sideways(phone, server):
     open_page(phone, server, OPENED)
     row(phone, "L04").locator("summary").tap()

@@ -1,9 +1,8 @@
 """Find a scheme in a real browser: the first screen, a question by finger, by link and Back, and former links."""
 
 import numpy as np
-import pytest
 from looks import CONTROLS, barriers, change_theme, cut_off
-from patience import settle, soon, visit
+from patience import settle, visit
 from playwright.sync_api import expect
 
 from normviz.charts.palette import THEMES
@@ -70,9 +69,8 @@ def test_a_changed_picture_looks_changed_and_the_same_looks_the_same(page, serve
     assert max(map(abs, [plain, *others])) < 0.5
 
 
-@pytest.mark.parametrize("link", ["", "?layer=dense&case-rescaling=need&dataset-recentering=need"])
-def test_both_themes_and_no_barriers(page, server, link):
-    open_page(page, server, link)
+def test_both_themes_and_no_barriers(page, server):
+    open_page(page, server)
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []
@@ -83,33 +81,3 @@ def test_on_a_phone_nothing_is_cut(phone, server):
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     assert phone.locator(".nv-answers img").first.bounding_box()["width"] >= 160
     assert cut_off(phone) == []
-
-
-def test_back_undoes_a_question_and_its_link_opens_it(page, server):
-    open_page(page, server)
-    before = shown(page)
-    question(page, 1).press("Space")
-    page.wait_for_url("**/design?dataset-rescaling=need")
-    settle(page)
-    chosen, address = shown(page), page.url
-    assert chosen != before
-    page.evaluate("() => history.back()")
-    soon(page, lambda: "dataset-rescaling" not in page.url)
-    soon(page, lambda: shown(page) == before)
-    visit(page, address)
-    soon(page, lambda: shown(page) == chosen)
-
-
-@pytest.mark.parametrize(
-    ("link", "address"),
-    [
-        ("?show=map&set=dataset-recentering", "/design?dataset-recentering=need"),
-        ("?show=pointwise&function=dynamic-erf", "/?scheme=dynamic-erf&tab=response"),
-        ("?show=conditional&source=sums", "/?scheme=instance"),
-    ],
-)
-def test_a_link_to_a_former_panel_opens_what_is_nearest(new_page, server, link, address):
-    visit(new_page, f"{server}/design{link}")
-    soon(new_page, lambda: new_page.url == f"{server}{address}")
-    settle(new_page)
-    expect(new_page.get_by_text("is ignored")).to_have_count(0)

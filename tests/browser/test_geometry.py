@@ -1,7 +1,5 @@
 """The page "Step size" in a real browser: every panel opens, answers the keyboard, and fits a phone."""
 
-import re
-
 from looks import CONTROLS, barriers, change_theme
 from patience import settle, soon, visit
 from playwright.sync_api import expect
@@ -59,14 +57,6 @@ def test_it_opens_with_the_mean_subtracted_and_the_button_leads_to_the_step(page
     page.get_by_role("heading", name="Subtracting the mean moves x onto a plane.").wait_for()
 
 
-def test_a_link_opens_its_stage(page, server):
-    open_page(page, server, "?stage=step")
-    page.get_by_role("heading", name="A step turns the short vector 3.6 times as far.").wait_for()
-    page.get_by_role("radio", name="2 Divide").click()
-    page.get_by_role("heading", name="Dividing keeps the direction, not the length.").wait_for()
-    soon(page, lambda: "stage=divide" in page.url)
-
-
 def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
     open_page(page, server, "?stage=divide")
     sentence = page.get_by_role("heading", level=3).first
@@ -79,12 +69,6 @@ def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
     expect(sentence).to_have_text("ε keeps x̂ inside the circle.")
     soon(page, lambda: "x1=-4" in page.url and "eps=10" in page.url)
     assert page.evaluate(camera) == before
-
-
-def test_the_former_panel_on_recurrence_opens_the_experiment(page, server):
-    visit(page, f"{server}/geometry?show=recurrent")
-    expect(page).to_have_url(re.compile(r"/experiments\?show=recurrent$"))
-    assert page.title().startswith("Experiments")
 
 
 def test_on_a_phone_every_panel_fits(page, server):

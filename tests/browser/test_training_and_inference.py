@@ -27,18 +27,6 @@ def filled(page):
     return [name for name, trace in page.evaluate(MARKERS).items() if not trace["symbol"].endswith("-open")]
 
 
-def test_what_mistakes_cost(server, page):
-    visit(page, f"{server}/running?panel=wrong&seed=613")
-    expect(page.get_by_role("heading", name="%", exact=False).filter(has_text="% → ")).to_have_count(1)
-    expect(page.get_by_role("heading", name="…%")).to_have_count(0)
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    page.wait_for_selector(".st-key-effect .nv-plot[data-drawn]")
-    settle(page)
-    shown = page.locator(".st-key-effect .nv-graph").get_attribute("aria-label")
-    assert "Averages never updated: " in shown
-    assert "one class at a time: " in shown
-
-
 def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
     page = new_page
     page.add_init_script(SHIFTS)

@@ -61,7 +61,7 @@ def test_on_a_phone_nothing_is_cut(page, server, show):
     assert max(wide) <= 390
 
 
-@pytest.mark.parametrize("show", ["learning", "whitening", "style"])
+@pytest.mark.parametrize("show", ["learning", "whitening"])
 def test_both_themes_and_no_barriers(page, server, show):
     open_page(page, server, f"?show={show}")
     for theme in THEMES:

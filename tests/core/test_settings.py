@@ -270,12 +270,6 @@ def test_the_help_says_what_a_value_may_be_and_is():
         assert part in words
 
 
-def test_some_of_the_values_may_have_an_option():
-    parser = ArgumentParser()
-    add_setting_options(parser, Cake, ["size", "vegan"])
-    assert vars(parser.parse_args(["--vegan"])) == {"size": None, "vegan": True}
-
-
 @pytest.mark.parametrize(("number", "nearest"), [(3, 2), (3.1, 4), (-7, 1), (1e9, 8), (6, 4)])
 def test_the_closest_of_some_numbers_is_the_smaller_of_two(number, nearest):
     assert find_closest((1, 2, 4, 8), number) == nearest

@@ -153,7 +153,7 @@ def test_every_problem_has_a_case_and_short_words():
         assert problem.thread.startswith("https://github.com/")
         assert problem.advice.endswith(".")
         assert len(problem.title) <= 23  # the table's column
-        compile(problem.code, "fix", "eval")
+        compile(problem.code, "fix", "exec")
 
 
 def test_folding_says_which_batch_norms_stay_and_why():
@@ -169,6 +169,14 @@ def test_folding_says_which_batch_norms_stay_and_why():
     )
     assert not finding.problem.is_mistake
     assert not [each for each in normviz.inspect(model.train(), make_images()).findings if each.key == "folding"]
+
+
+def test_a_batch_of_two_is_small_though_it_hides_the_formula():
+    torch.manual_seed(0)
+    weighted = nn.utils.parametrizations.weight_norm(nn.Linear(16, 32))
+    report = normviz.inspect(nn.Sequential(weighted, nn.BatchNorm1d(32)), torch.randn(2, 16))
+    assert report.layers[0].probe.form == "unknown"
+    assert "only 2 numbers" in report.findings[0].finding
 
 
 def test_inference_mode_that_train_ends_is_found():

@@ -35,7 +35,7 @@ SMALL = Setting(steps=2, batch=4, width=4, device="cpu")
     "train",
     [
         lambda: next(twins.train_stepwise([SCHEMES["batch"]], SMALL)),
-        lambda: next(twins.find_failures([SCHEMES["batch"]], SMALL, [0])),
+        lambda: next(twins.iterate_failures([SCHEMES["batch"]], SMALL, [0])),
         lambda: open_float32_device("cpu"),
     ],
     ids=["training", "diagnosis", "experiments"],

@@ -28,7 +28,6 @@ def drawn(figure, places):
     figure.update_layout(legend={"orientation": "h"}, margin={"l": 1})
     figure.update_layout(legend={"y": -0.2})
     figure.update_annotations(font={"color": "#000"})
-    figure.update_traces(opacity=0.5)
     return figure
 
 
@@ -66,9 +65,10 @@ def test_a_figure_of_one_panel_is_what_plotly_would_build():
 def test_constants_are_not_changed_by_a_figure():
     line = {"width": 1}
     figure = Figure()
-    figure.add_scatter(x=[1], y=[1], line=line)
-    figure.update_traces(line={"width": 5})
-    assert (line, figure.data[0]["line"]) == ({"width": 1}, {"width": 5})
+    figure.add_hline(1, line=line)
+    figure.update_layout(shapes=figure.layout["shapes"], margin=line)
+    figure.update_layout(margin={"width": 5})
+    assert (line, figure.layout["margin"]) == ({"width": 1}, {"width": 5})
 
 
 def test_what_plotly_does_not_know_is_seen():

@@ -3,15 +3,9 @@
 import csv
 import io
 
-import numpy as np
 import pytest
 from lab_page import open_lab
 
-from normviz.data.samples import SAMPLES
-from normviz.topics.running.figures import ModeRow
-from normviz.topics.running.panels import accuracy
-from normviz.topics.same.identities import IDENTITIES, measure_residual
-from normviz.topics.same.panels import pair_questions
 from normviz.topics.weights import panels as weights
 from normviz.topics.weights.descent import STEPS, Setting
 from normviz.topics.weights.state import get_descent_paths
@@ -32,7 +26,6 @@ def test_numbers_keep_their_digits_and_words_their_commas():
     [
         ("tensor_lab", {}),
         ("compare", {}),
-        ("identities", {"reveal": "1"}),
         ("identities", {"panel": "detect"}),
         ("invariance", {"panel": "numbers"}),
         ("weights", {}),
@@ -43,21 +36,8 @@ def test_the_numbers_of_a_page_can_be_saved(page, link):
     assert "Download CSV" in saved
 
 
-def test_identities_are_saved_with_their_residuals():
-    x = SAMPLES["uneven"].make((4, 4, 4, 6), 0)
-    held = [identity for identity in IDENTITIES.values() if identity.holds]
-    found = pair_questions.tabulate_differences(held, x, 1e-5)
-    assert found["residual"] == [measure_residual(identity, x, 1e-5) for identity in held]
-    assert found["equal to rounding"] == [gap < 1e-9 for gap in found["residual"]]
-
-
 def test_every_step_of_weight_norm_is_saved():
     runs = get_descent_paths(Setting())
     columns = weights.tabulate_descent(runs)
     assert {len(column) for column in columns.values()} == {STEPS + 1}
     assert columns["‖v‖"] == runs["weight"].lengths.tolist()
-
-
-def test_the_accuracy_of_every_network_is_saved():
-    rows = [ModeRow("right", "population", np.array([0.9, 0.8])), ModeRow("not yet", "batch", None)]
-    assert accuracy.tabulate_accuracies(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}

@@ -90,7 +90,7 @@ def read_snapshot(body: Mapping[str, Any], check_link: CheckLink) -> tuple[str, 
 
 
 def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None) -> str:
-    """Return the text under `name` without spaces around it. Raises RefusedRequest if it is missing or too long."""
+    """Return the text under `name` in a body, stripped. Raises RefusedRequest if it is missing or over `max_length`."""
     text = body.get(name)
     if not isinstance(text, str) or not text.strip():
         raise RefusedRequest(400, "text", field=name)

@@ -1,6 +1,9 @@
 """Data of the lecturer's page."""
 
+from functools import cache
+
 from normviz.charts.palette import THEMES
+from normviz.classroom.rooms.cell_question import make_cell_question
 from normviz.classroom.rooms.lesson_question import list_lesson_steps
 from normviz.classroom.rooms.state import CASE_TITLES
 from normviz.classroom.rooms.table_words import translate_table_text
@@ -13,9 +16,18 @@ from normviz.topics.table1.table import build_cells
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
+EXAMPLES = (
+    "batch.dataset-rescaling",
+    "layer.case-rescaling",
+    "layer.weight-vector-rescaling",
+    "weight.dataset-rescaling",
+    "batch-or-layer.6",
+)
+"""Cells of Table 1 and a step of a lesson that the page offers first."""
+
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
-    """Return the data of the lecturer's page for `web.components.desk.show_desk`.
+    """Return the data of the lecturer's page for `web.components.desk.show_desk`, as a dict.
 
     `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
     """
@@ -26,9 +38,18 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
         "words": get_words("desk", language),
         "pages": pages,
         "grid": _build_covered_grid(cell, language),
+        "cells": _build_cell_questions(language),
         "lessons": list_lesson_steps(language),
+        "examples": [*EXAMPLES],
         "step": step,
     }
+
+
+@cache
+def _build_cell_questions(language: str) -> dict[str, dict]:
+    """Build the question of each cell, by its key, as students see it."""
+    questions = {key: make_cell_question(key, language) for key in CASE_TITLES}
+    return {key: {"text": each.text, "answers": list(each.answers)} for key, each in questions.items()}
 
 
 def _build_covered_grid(cell: str, language: str) -> dict:

@@ -167,10 +167,7 @@ async def delete_old_classes() -> AsyncIterator[None]:
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
-    """Return the routes of classes and of the students' page, below the base path of the app.
-
-    `rooms`: by default those in the database of the environment.
-    """
+    """Return the routes of classes and of the students' page, with `rooms` or those in the environment's database."""
     served = rooms or get_rooms()
 
     async def open_class(request: Request) -> Response:
@@ -253,6 +250,6 @@ def _get_address(request: Request) -> str:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise RefusedRequest if, as browsers say in a header, a page of another site sent the request."""
+    """Raise RefusedRequest if the browser says in a header that a page of another site sent the request."""
     if request.headers.get("sec-fetch-site") == "cross-site":
         raise RefusedRequest(403, "other-site")

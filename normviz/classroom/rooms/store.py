@@ -105,7 +105,7 @@ class ClassStore:
         )
 
     def read_results(self, code: str, secret: str) -> Mapping[str, Any]:
-        """Return the counts by choice, the question, the pace and the links of a class, as the lecturer sees them."""
+        """Return a dict of what the lecturer sees of a class: counts by choice, question, pace, links."""
         with self._database.begin_read() as db:
             row = self._find_class(db, code, secret)
             question = Question.from_json(row.question) if row.question else None
@@ -188,11 +188,11 @@ class ClassStore:
             _update_class(db, code, **values)
 
     def _lock_class(self, db: Connection, code: str, secret: str | None = None) -> Row:
-        """Return the row of a class, which no other transaction can change until this one ends."""
+        """Return the row of a class, locked until the transaction ends; check a secret that is given."""
         return self._find_class(db, code, secret, locks=True)
 
     def _find_class(self, db: Connection, code: str, secret: str | None = None, locks: bool = False) -> Row:
-        """Return the row of a class; check the secret unless it is None. Raises RefusedRequest."""
+        """Return the row of a class, locked against other transactions if `locks`; check a secret that is given."""
         query = select(CLASSES).where(CLASSES.c.code == code)
         row = db.execute(query.with_for_update() if locks else query).one_or_none()
         if row is None or self._is_over(row):

@@ -54,7 +54,7 @@ class WhiteningKind(Kind):
         return broadcast_statistic(slope, result.v.shape)
 
     def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
-        return apply_inverse_power(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+        return apply_inverse_root(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def split_element(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
@@ -120,11 +120,11 @@ def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[in
     return known.mask_nonfinite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
 
 
-def apply_inverse_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
-    """Compute (Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
+def apply_inverse_root(x: Array, v: Array, groups: int, eps: float) -> Array:
+    """Compute (Σ + εI)^(-1/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
     known = _decompose(v, groups, eps, all_directions=True)
     right = array_namespace(v).matrix_transpose(known.vectors)
-    inverse = (known.inverse / known.scale[..., 0]) ** power
+    inverse = known.inverse / known.scale[..., 0]
     return merge_groups(
         known.mask_nonfinite((split_into_groups(x, groups) @ known.vectors) * inverse[..., None, :] @ right), x.shape
     )

@@ -37,7 +37,7 @@ def write_script(view: View) -> PageScript:
             scheme=write_scheme_code(scheme),
             eps=view["eps"],
         ),
-        write_text("The pixel in the ring. If all pixels are multiplied by a large number, its x̂ saturates."),
+        write_text("The chosen pixel. If all pixels are multiplied by a large number, its x̂ saturates."),
         write_code(
             """
             from normviz.core.statistics import compute_saturation

@@ -19,7 +19,7 @@ from normviz.ui.saving import draw_download_button
 def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
-    """Show the cubes of all schemes in a row, with the field of the chosen element in each."""
+    """Show the cubes of all schemes in a row, and in each the elements that share statistics with the chosen one."""
     colouring = compute_cube_levels(view["colour"], schemes, x, results)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""

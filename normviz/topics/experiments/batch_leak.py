@@ -71,7 +71,7 @@ POINT_OFFSET = 0.12
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the training on mini-batches in groups of one class."""
+    """Settings of the training on mini-batches that are grouped by class."""
 
     group: int = number_choice(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
@@ -79,7 +79,7 @@ class Setting(Seeded):
 
 @dataclass(frozen=True)
 class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
-    """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
+    """Job that trains all networks of `NETWORK_NAMES` at all learning rates and from all seeds at once.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
     test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for
@@ -129,7 +129,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
             yield course.make_step(device)
 
     def _sample_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
-        """Return the mini-batches of training (0), validation (1) or test (2)."""
+        """Sample the mini-batches of the training (0), validation (1) or test (2) digits, by `split_index`."""
         from normviz.train.grouped_batches import GroupedBatches
         from normviz.train.learning import to_numpy
 
@@ -140,7 +140,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
     def _measure_test_errors(
         self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
     ) -> "dict[str, torch.Tensor]":
-        """Return error rates on test pictures by kind of test; `last_pictures`: the last ones seen in training."""
+        """Return error rates by key of `TEST_NAMES`; for inference, statistics are averaged over `last_pictures`."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
         batches, count = self._sample_batches(digits, 2), len(self.rates)
@@ -153,12 +153,12 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
 
 
 def list_jobs(setting: Setting) -> list[BatchLeakTraining]:
-    """Return the one job, which trains all networks."""
+    """Return a list of one job, which trains all networks."""
     return [BatchLeakTraining.of(setting, rates=LEARNING_RATES)]
 
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
-    """Return the outcome of each network: error rates by test, and validation errors by measured step."""
+    """Return one outcome for each of `NETWORK_NAMES`, with error rates by test and validation errors by step."""
     kept = [
         {"validation": result["validation"][:, k]} | {test: result[test][k] for test in TEST_NAMES if test in result}
         for k in range(len(NETWORK_NAMES))
@@ -167,7 +167,7 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
 
 
 def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
-    """Format the mean error rates in a test with their 95% intervals: "layer norm 3.2 ± 0.7%"."""
+    """Format each network's mean error rate in a test, a key of `TEST_NAMES`: "layer norm 3.2 ± 0.7%, …"."""
     return ", ".join(f"{each.name} {format_mean_percent(each.get_at_best_rate(test))}" for each in outcomes)
 
 
@@ -212,7 +212,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
 
 
 def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
-    """Return a figure of the validation error by step, on mini-batches that are grouped as in training."""
+    """Return a figure of the validation errors at the `measured` steps, on mini-batches grouped as in training."""
     curves = [
         make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, to_percent)
         for each in outcomes
@@ -225,7 +225,7 @@ def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -
 
 
 def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
-    """Return one verdict: do batch statistics leak the class, and does the leak raise the error in inference?"""
+    """Return the verdict on whether batch statistics leak the class, and the leak raises the error in inference."""
     one, shuffled, layer = outcomes
     pairs = ((shuffled, one, "blank"), (one, shuffled, "inference"), (one, layer, "inference"))
     found = [compare_seed_by_seed(a.get_at_best_rate(test), b.get_at_best_rate(test)) for a, b, test in pairs]
@@ -254,7 +254,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
 
 
 def _format_error_difference(difference: MeanDifference, sign: int) -> str:
-    """Format a difference of errors in percentage points; in words if it is not statistically clear."""
+    """Format a difference of errors in percentage points; in words if `sign` is 0, so that it is not clear."""
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 

@@ -61,7 +61,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the comparison over batch sizes."""
+    """Settings of the comparison of batch sizes."""
 
     layer: ClassVar[tuple[int, int]] = (max(SHOWN_SIZES), LAYER_WIDTHS[0])
 
@@ -84,7 +84,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class BatchStatisticsNoise(ArrayJob, kind="experiments/batch-size/noise", version=3):
-    """Job that measures how far μ and σ of mini-batches are from those of all training digits, by batch size.
+    """Job that measures the errors of μ and σ of mini-batches as estimates for all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
     """
@@ -97,7 +97,7 @@ class BatchStatisticsNoise(ArrayJob, kind="experiments/batch-size/noise", versio
         return 0.1 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network, and yield the result so far after each."""
+        """Measure one network after the other, and yield the result so far after each."""
         pictures, _ = load_digit_split()
         x = pictures.reshape(len(pictures), -1)
         found: list[list[list[float]]] = []
@@ -117,18 +117,18 @@ class BatchStatisticsNoise(ArrayJob, kind="experiments/batch-size/noise", versio
 
 
 def _make_error_arrays(found: list[list[list[float]]], share: float) -> Arrays:
-    """Return the errors of μ and σ, each (sizes, networks)."""
+    """Return the errors of μ and σ, listed by network and size, as arrays (sizes, networks) of a result."""
     mean, deviation = np.array(found).transpose(2, 1, 0)
     return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
 
 
 def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
-    """Return the job of a scheme at a batch size."""
+    """Return the job that trains the networks of one scheme, `row`, on mini-batches of one size."""
     return DenseGrid.of(setting, row=row, batch=size, length=setting.count_steps(size))
 
 
 def list_jobs(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
-    """Return a job for every batch size and scheme, the ones with shown curves first, then the job on the noise."""
+    """Return a job for every batch size and scheme, and one on the noise of statistics, in the order of the run."""
     grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
     return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
@@ -159,7 +159,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Tabulate the test errors and best rates, one row per batch size and seed."""
+    """Return a table, as columns by name, of test errors and best rates; one row per batch size and seed."""
     table = start_table(setting.networks, "batch size", [*ended_outcomes])
     for k, row in enumerate(setting.rows):
         outcomes = [each[k] for each in ended_outcomes.values()]
@@ -172,7 +172,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 
 def _draw_error_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Draw the test error by step, at two batch sizes."""
+    """Yield a figure of the test error by step at the two shown batch sizes; none before their training begins."""
     sizes = [size for size in SHOWN_SIZES if begun_outcomes.get(size)]
     if not sizes:
         return
@@ -192,7 +192,7 @@ def _draw_error_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Draw the test error at the end and the best learning rate, over the batch size."""
+    """Yield a figure of the final test error and the best learning rate by batch size; none without ended outcomes."""
     if not ended_outcomes:
         return
     sizes = np.array(list(ended_outcomes))
@@ -205,6 +205,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
     clear = tuple(size for size, sign in signs.items() if sign)
+    caption = _describe_comparison(setting)
     title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
     panels = [
         CurvePanel(
@@ -221,19 +222,13 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    budget, other = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits")
-        if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps")
-    )
-    caption = f"**Compare curves at the same N.** All train {budget}, so {other}, which alone can raise the error."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
-    """Return a figure of the errors of μ and σ of a mini-batch, over the batch size."""
+    """Return a figure of the errors of μ and σ of a mini-batch by batch size."""
     sizes = np.array(BATCH_SIZES)
     curves = [
         make_band_curve(name, sizes, noise[what], k, points=True)
@@ -257,17 +252,17 @@ def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
 
 
 def _format_test_errors(outcomes: Sequence[GridOutcome]) -> str:
-    """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
+    """Format the final test errors: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
     return ", ".join(f"{each.name} {each.final_error_text}" for each in outcomes)
 
 
 def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
-    """Return True if the scheme at position `k` has a low test error at some batch size."""
+    """Return True if the mean test error of the scheme at position `k` is below `MAX_LEARNED_ERROR` at some size."""
     return min(float(np.mean(each[k].final_errors)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
-def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
-    """Return True if a scheme has statistics of several examples."""
+def _averages_over_examples(row: SchemeSpec, shape: Shape) -> bool:
+    """Return True if a scheme averages over several examples of the mini-batch, as batch norm does."""
     scheme = row.scheme.activation_part
     return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
 
@@ -278,7 +273,7 @@ def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tupl
     The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """
     learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
-    mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
+    mixing = [k for k in learning if _averages_over_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
     order = {"batch": 0, "layer": 0, "none": 2}
@@ -287,7 +282,7 @@ def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tupl
 
 
 def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: int) -> MeanDifference:
-    """Compare the test errors of two schemes at a batch size.
+    """Compare the test errors of a pair of schemes, given by their positions, at one batch size.
 
     The p-value is the larger one of the difference and of its growth from the large size. Both have to be
     clear: a scheme that is worse at all sizes is not worse because of small batches.
@@ -302,7 +297,7 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
 
 
 def _compare_at_sizes(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, MeanDifference]:
-    """Return the mean difference of the test errors of two schemes at each batch size."""
+    """Return by batch size the difference of the test errors of two schemes, given by their positions."""
     first, second = pair
     return {
         size: compare_seed_by_seed(each[first].final_errors, each[second].final_errors)
@@ -311,20 +306,20 @@ def _compare_at_sizes(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[i
 
 
 def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
-    """Return for each batch size 1 if the first scheme has clearly more test errors, −1 if clearly fewer, else 0."""
+    """Return by batch size 1 if the pair's first scheme has a clearly larger error, −1 if a smaller one, else 0."""
     found = _compare_at_sizes(ended_outcomes, pair)
     return dict(zip(found, find_clear_signs([*found.values()]), strict=True))
 
 
 def _format_sizes(sizes: Sequence[int]) -> str:
-    """Format some of the batch sizes: "2", "2 to 8", "2 and 128"."""
+    """Format batch sizes, as a range if they are neighbours: "2", "2 to 8", "2 and 128"."""
     start = BATCH_SIZES.index(sizes[0])
     is_range = len(sizes) > 2 and BATCH_SIZES[start : start + len(sizes)] == tuple(sizes)
     return f"{sizes[0]} to {sizes[-1]}" if is_range else join_words(sizes, "and")
 
 
 def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
-    """Return the headline of a complete comparison: the sizes at which a scheme is clearly worse or better."""
+    """Return the headline once all sizes are trained: those at which one scheme of the pair beats the other."""
     name, other = (setting.names[k] for k in pair)
     signs = _find_size_signs(ended_outcomes, pair)
     worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))
@@ -333,12 +328,14 @@ def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: t
     (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
     if len(sizes) == len(BATCH_SIZES):
         return f"{capitalize_first(winner)} beats {loser} at every batch size."
-    plural, rest = "s" * (len(sizes) > 1), f", loses at {_format_sizes(better)}" if worse and better else ""
-    return f"{capitalize_first(winner)} beats {loser} at batch size{plural} {_format_sizes(sizes)}{rest}."
+    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1]:  # the answer to "Who needs large batches?"
+        own, others = (f"{np.mean(ended_outcomes[sizes[0]][k].final_errors):.0%}" for k in pair)
+        return f"{capitalize_first(name)} does: at batch size {sizes[0]} its error is {own}, {other}’s {others}."
+    return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the comparison at all sizes, before it is complete the errors at the smallest one."""
+    """Return the headline: the comparison at all sizes, or the errors at the smallest trained size until then."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
@@ -352,14 +349,14 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Judge whether small batches raise the test error of batch norm more than that of layer norm."""
+    """Return the verdict on whether small batches raise the test error of batch norm more than that of layer norm."""
     if len(ended_outcomes) < len(BATCH_SIZES):
         return Verdict("open", "Not all batch sizes are trained yet.")
     pair = _choose_compared_schemes(setting, ended_outcomes)
     if pair is None:
         return Verdict(
-            "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
-            "norm, or another that normalizes each example alone.",
+            "open", "To judge the claim, choose batch norm, or another scheme that averages over examples, and layer "
+            "norm, or another that normalizes each example alone. Both have to learn.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
     found = [_compare_schemes_at(ended_outcomes, pair, size) for size in SMALL_SIZES]
@@ -382,9 +379,28 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         "training digits; running averages would add noise of their own."
     )
     extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
-    return Verdict(judge_signs(signs), says, condition, extent=extent)
+    why = f"{EXPERIMENT.why}{_describe_sizes(ended_outcomes, pair, name, other)}"
+    return Verdict(judge_signs(signs), says, condition, why, extent)
+
+
+def _describe_sizes(ended_outcomes: Outcomes, pair: tuple[int, int], name: str, other: str) -> str:
+    """Return a sentence on the batch sizes at which two schemes do not differ, or the first one is better."""
+    by_size = _find_size_signs(ended_outcomes, pair)
+    texts = {0: f"{name} and {other} do not clearly differ", -1: f"{name} has the lower error"}
+    sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
+    parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]
+    return f" {capitalize_first('; '.join(parts))}." if parts else ""
+
+
+def _describe_comparison(setting: Setting) -> str:
+    """Return a sentence on what else differs between batch sizes."""
+    budget, other = (
+        (f"for {setting.steps} steps", "small batches see fewer digits")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "large batches take fewer steps")
+    )
+    return f"Compare only within one batch size: all train {budget}, so {other}."
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,
-    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.")  # fmt: skip
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.")  # fmt: skip

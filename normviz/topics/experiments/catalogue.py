@@ -43,7 +43,7 @@ EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values(
 
 @dataclass(frozen=True)
 class ExperimentAlias:
-    """A former experiment that is now part of another one.
+    """The former key of an experiment that is now part of another one.
 
     Attributes:
         key: of the other one.
@@ -61,7 +61,7 @@ ALIASES = {"sparsity": ExperimentAlias("smoothing", {**{name: name for name in _
 
 
 def get_experiment(key: str) -> Experiment:
-    """Return the experiment of a key or of an alias; raise InvalidInput for an unknown key."""
+    """Return the experiment with this key or former key; raise InvalidInput for an unknown one."""
     key = ALIASES[key].key if key in ALIASES else key
     if key not in EXPERIMENTS:
         raise InvalidInput(f"experiment {key!r} is unknown; {join_words(EXPERIMENTS)} would do.")

@@ -39,14 +39,14 @@ FREQUENT_SCHEMES = ("none", "batch", "layer", "group")
 
 
 def show_question(view: View) -> None:
-    """Show the question of the experiment and the claim that it tests."""
+    """Show the question of the view's experiment as a title, and the claim that it tests."""
     experiment = get_shown_experiment(view)
     with st.container(key="question"):
         st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
 
 
 def draw_controls(view: View) -> None:
-    """Draw the list of experiments in the sidebar, and the settings of the shown experiment."""
+    """Draw the list of experiments in the sidebar, and the controls of the shown experiment's settings."""
     topics = {topic: {each.key: each.question for each in experiments} for topic, experiments in TOPICS.items()}
     with st.sidebar:
         choose_list_entry(PREFIX + "show", topics)
@@ -69,7 +69,7 @@ def draw_controls(view: View) -> None:
 
 
 def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Colour the buttons of the schemes like their curves; `looks` holds the curves' styles by scheme label."""
+    """Colour the buttons of the schemes like their curves; `looks` holds the number of a curve's style by its label."""
     given = get_shown_values(view)
     if "schemes" in given:
         row = list_frequent_schemes(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])
@@ -83,7 +83,7 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
 
 
 def _list_scheme_options(view: View) -> Sequence[str]:
-    """Return the schemes that the experiment can compare."""
+    """Return the keys of the schemes that the shown experiment can compare."""
     return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).list_options(
         get_shown_values(view)
     )

@@ -1,6 +1,6 @@
 """Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,7 +43,7 @@ class Setting(ComparisonSetting):
                 self.check(shape)
 
     def shapes(self, padding: str) -> tuple[Shape, ...]:
-        """Return (N, H, W, C) of the normalized layers; without padding each layer loses two rows and columns."""
+        """Return the shape (N, H, W, C) of each normalized layer; `padding` is a key of `PADDINGS`."""
         lost = 0 if padding == "zeros" else 2
         return tuple(
             (self.batch, *[DIGIT_SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYER_COUNT + 1)
@@ -51,12 +51,12 @@ class Setting(ComparisonSetting):
 
     @property
     def shape(self) -> Shape:
-        """(N, H, W, C) of the first normalized layer, with padding."""
+        """The shape (N, H, W, C) of the first normalized layer, with padding."""
         return self.shapes("zeros")[0]
 
 
 def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
-    """Return the job of the scheme at position `k`; `padding` is a key of `PADDINGS`."""
+    """Return the job that trains the scheme at position `k`; `padding` is a key of `PADDINGS`."""
     shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
     return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
@@ -67,7 +67,7 @@ def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: losses by padding, learning rate and step, and the statistics at the pictures' border."""
+    """Return a report: losses by padding and step, and the statistics at the pictures' border."""
     begun, ended = {}, {}
     for padding in PADDINGS:
         jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}
@@ -77,7 +77,6 @@ def report(setting: Setting, results: Results) -> Report:
         )
     figures = [
         *_draw_losses_by_padding(ended),
-        *_draw_losses_by_rate(ended),
         *_draw_loss_curves(begun),
         *_draw_border_statistics(ended["zeros"]),
     ]
@@ -87,17 +86,17 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
-    """Return NaN for values that are not finite, so that diverged networks leave a gap."""
+    """Return the values with NaN for infinite ones, so that diverged networks leave a gap in a curve."""
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
-    """Return the curve of a scheme through its mean values, given as (points, seeds); diverged networks leave a gap."""
+    """Return a curve through the means over the seeds of values (points, seeds), with gaps for diverged networks."""
     return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.look, points=True)
 
 
 def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Return a figure of the mean training loss and the contrast of the border, by padding."""
+    """Yield a figure of the mean training loss and the border's contrast by padding; none before both are trained."""
     padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
     done = [key for key in padded if key in bare]
     if not done:
@@ -130,52 +129,23 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _format_loss_and_contrast(outcome: Outcome) -> str:
-    """Format the mean training loss and the contrast of the border, with intervals: "0.52 ± 0.03 and 0.81 ± 0.02"."""
+    """Format the mean training loss and the contrast of the border with intervals: "0.52 ± 0.03 and 0.81 ± 0.02"."""
     return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
 
 
-def _make_padding_panels(
-    outcomes: Outcomes, values: Callable[[Outcome], np.ndarray], points: Sequence[float] = (), **axes: Any
-) -> list[CurvePanel]:
-    """Return a panel for each padding with a curve for each scheme, over `points` or the measured steps."""
-    return [
-        CurvePanel(
-            PADDINGS[padding],
-            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(values(each)), points),
-            **axes,
-        )
-        for padding, found in outcomes.items()
-        if found
-    ]
-
-
-def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Return a figure of the mean training loss over the learning rate."""
-    if not any(ended_outcomes.values()):
-        return
-    panels = _make_padding_panels(
-        ended_outcomes, lambda each: each.losses_by_rate, LEARNING_RATES,
-        x="learning rate", y="mean training loss", log="xy", marks=LEARNING_RATES,
-    )  # fmt: skip
-    said = "; ".join(
-        f"{PADDINGS[padding].lower()}, "
-        + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in found.values())
-        for padding, found in ended_outcomes.items()
-        if found
-    )
-    yield FigureSpec(
-        "rates", panels, f"Training loss over the learning rate. Best rates: {said}.",
-        "The best rate of a scheme has the lowest loss on validation digits, the mean over the training.",
-    )  # fmt: skip
-
-
 def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Return a figure of the training loss by step, at the best learning rate of each scheme."""
+    """Yield a figure of the training loss by step, at each scheme's best learning rate; none before training begins."""
     if not any(begun_outcomes.values()):
         return
-    panels = _make_padding_panels(
-        begun_outcomes, lambda each: each.get_at_best_rate("losses"), x="step", y="training loss", log="y"
-    )
+    panels = [
+        CurvePanel(
+            PADDINGS[padding],
+            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.get_at_best_rate("losses"))),
+            "step", "training loss", "y",
+        )
+        for padding, found in begun_outcomes.items()
+        if found
+    ]  # fmt: skip
     yield FigureSpec(
         "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
         "Each point is the mean since the point before.",
@@ -183,14 +153,14 @@ def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
-    """Return a figure of the last layer's statistics by the distance from the border."""
+    """Yield a figure of the last layer's statistics by distance from the border; none without outcomes."""
     if not found:
         return
     distances = range(DIGIT_SIDE // 2)
     panels = [
         CurvePanel(
             title,
-            [_make_scheme_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
+            [_make_scheme_curve(each, distances, factor * each.get_statistic(name).T) for each in found.values()],
             "distance from the border", axis, marks=distances,
         )
         for name, title, axis, factor in (
@@ -221,7 +191,7 @@ def _write_headline(ended_outcomes: Outcomes) -> str:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Tabulate losses, errors and border contrasts; one row per padding, scheme and seed."""
+    """Return a table, as columns by name, of losses, errors and statistics; one row per padding, scheme and seed."""
     rows = [
         {
             "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best_rate_index], "seed": seed,

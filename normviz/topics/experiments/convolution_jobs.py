@@ -29,7 +29,7 @@ HELD_OUT_DIGITS = 450
 
 @dataclass(frozen=True)
 class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
-    """Job that trains convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains convolutional networks of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
     on validation digits, each (measured steps, rates, seeds). At the end it also holds, measured on test digits, the
@@ -82,12 +82,12 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
 
 
 def compute_border_distances(side: int) -> np.ndarray:
-    """Return the distance of each position of a square map from its border, 0 at it, (side, side)."""
+    """Return the distance of each position of a square map from the border, 0 at the border, shape (side, side)."""
     along = np.minimum(np.arange(side), np.arange(side)[::-1])
     return np.minimum(along[:, None], along)
 
 
 def average_by_distance(maps: np.ndarray) -> np.ndarray:
-    """Average maps (…, H, W) over the positions at each distance from the border, (…, distances)."""
+    """Return the means of maps (…, H, W) over all positions at each distance from the border, shape (…, distances)."""
     away = compute_border_distances(maps.shape[-1])
     return np.stack([maps[..., away == k].mean(-1) for k in range(away.max() + 1)], -1)

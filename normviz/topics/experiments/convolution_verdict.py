@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from normviz.core.registry import SCHEMES
 from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
@@ -28,32 +29,32 @@ class Outcome(GridOutcome):
 
     @property
     def losses_by_rate(self) -> np.ndarray:
-        """The training losses averaged over all steps, (rates, seeds)."""
+        """The training losses averaged over all steps, shape (rates, seeds)."""
         return np.average(self.result["losses"], axis=0, weights=np.diff([0, *self.result["measured"]]))
 
     @property
     def mean_losses(self) -> np.ndarray:
-        """The training losses at the best rate, averaged over all steps, by seed."""
+        """The training losses at the best rate, averaged over all steps, shape (seeds,)."""
         return self.losses_by_rate[self.best_rate_index]
 
     @property
     def test_errors(self) -> np.ndarray:
-        """The final test errors at the best rate, by seed."""
+        """The final test error rates at the best learning rate, shape (seeds,)."""
         return self.result["test"][self.best_rate_index]
 
-    def get_by_distance(self, name: str) -> np.ndarray:
-        """Return a statistic of the last layer, "on" or "deviation", by seed and distance from the border."""
+    def get_statistic(self, name: str) -> np.ndarray:
+        """Return a statistic of the last layer, "on" or "deviation", shape (seeds, distances from the border)."""
         return self.result[f"{name}-{LAYER_COUNT}"][self.best_rate_index]
 
     def average_border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean of a statistic, "on" or "deviation", at the border and at all other positions, by seed."""
-        values = self.get_by_distance(name)
+        """Return the means (seeds,) of a statistic, "on" or "deviation", at the border and at all other positions."""
+        values = self.get_statistic(name)
         counts = np.bincount(compute_border_distances(2 * values.shape[1]).ravel())  # all sides are even
         return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
 
     @property
     def border_contrast(self) -> np.ndarray:
-        """The last layer's deviation at the border divided by the one inside, by seed; NaN for a divisor of 0."""
+        """The last layer's standard deviation at the border over that inside, (seeds,); NaN where that inside is 0."""
         border, inside = self.average_border_and_inside("deviation")
         return border / np.where(np.isfinite(inside) & (inside > 0), inside, np.nan)
 
@@ -63,7 +64,7 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 
 
 def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
-    """Return the training loss of layer norm minus that of batch norm, by seed; NaN where both diverged."""
+    """Return the training loss of layer norm minus that of batch norm, (seeds,); NaN where both diverged."""
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return outcomes["layer"].mean_losses - outcomes["batch"].mean_losses
 
@@ -77,8 +78,8 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
         budget: the steps and the batch size in words.
     """
     padded, bare = ended["zeros"], ended["none"]
-    if missing := [key.capitalize() for key in VERDICT_SCHEMES if key not in schemes]:
-        return (Verdict("open", f"This takes None, Batch and Layer; choose {join_words(missing, 'and')} as well."),) * 2
+    if missing := [SCHEMES[key].label for key in VERDICT_SCHEMES if key not in schemes]:
+        return (Verdict("open", f"Choose {join_words(missing, 'and')} as well."),) * 2
     if any(key not in found for key in schemes for found in (padded, bare)):
         return (Verdict("open", "Not all networks are trained yet."),) * 2
     condition = (
@@ -111,7 +112,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
 
 
 def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
-    """Return comparisons of the three schemes' losses, errors and borders, with padding and without."""
+    """Compare losses, errors and border contrasts of the three schemes by name; outcomes `padded` and `bare` by key."""
     plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
     with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
     nothing = np.zeros_like(with_zeros)
@@ -140,7 +141,7 @@ REASON_TEXTS = {
 
 
 def _judge_border_explanation(comparisons: Comparisons) -> str:
-    """Return the key of `REASON_TEXTS` that says whether the border explains batch norm's lead."""
+    """Return "supported", "contradicted" or "undecided": does the border explain batch norm's lead?"""
     if comparisons.sides["contrast"] != "more":
         return "undecided"
     if comparisons.sides["growth"] == "less":
@@ -149,7 +150,7 @@ def _judge_border_explanation(comparisons: Comparisons) -> str:
 
 
 def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
-    """Return the verdict's word: are the three schemes in the paper's order, and for the paper's reason?"""
+    """Return the verdict's key: are the three schemes in the paper's order, and is its reason "supported"?"""
     order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"
@@ -159,14 +160,14 @@ def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
 
 
 def _judge_batch_norm_lead(comparisons: Comparisons) -> VerdictKey:
-    """Return the verdict's word: has batch norm a lower training loss and test error than layer norm?"""
+    """Return the verdict's key: has batch norm a lower training loss and test error than layer norm?"""
     if comparisons.sides["padded"] == "more":
         return "holds" if comparisons.sides["error"] == "more" else "holds-if"
     return "wrong" if comparisons.sides["padded"] == "less" else "open"
 
 
 def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
-    """Return a sentence with the losses with padding, and layer norm's differences from the two others."""
+    """Return sentences on the losses with padding, and on layer norm's differences from the two other schemes."""
     levels = ", ".join(f"{format_mean(padded[key].mean_losses, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
     named = [f"{format_mean_percent(padded[key].test_errors)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]]
     errors = " and ".join(named)
@@ -178,7 +179,7 @@ def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> 
 
 
 def _describe_rates(comparisons: Comparisons) -> str:
-    """Return a sentence with the rates at which layer norm's loss clearly differs from no normalization."""
+    """Return a sentence on the learning rates at which layer norm's loss clearly differs from no normalization's."""
     words = {"less": "less", "more": "more", "unclear": "not clearly different"}
     said = []
     for side, word in words.items():
@@ -189,7 +190,7 @@ def _describe_rates(comparisons: Comparisons) -> str:
 
 
 def _describe_border(comparisons: Comparisons, padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> str:
-    """Return sentences on the contrast of the border and the lead of batch norm, with and without padding."""
+    """Return sentences on the border's contrast and the lead of batch norm, with padding (`padded`) and without."""
     plain, layer = padded["none"], padded["layer"]
     border, inside = (format_percent(each.mean()) for each in layer.average_border_and_inside("on"))
     return (

@@ -27,7 +27,7 @@ MEASUREMENT_COUNT = 12
 
 @dataclass(frozen=True)
 class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
-    """Job that trains the networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the networks of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
     """
@@ -68,7 +68,7 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
             yield course.make_step(device)
 
     def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
-        """Return further results of the trained networks, with last axes (rates, seeds); none in this class.
+        """Return further arrays (…, rates, seeds) for the result, by name; subclasses override the empty dict.
 
         Args:
             network: the trained stack, with the statistics of inference.

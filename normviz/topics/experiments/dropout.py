@@ -56,7 +56,7 @@ MEASUREMENT_COUNT = 12
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the trainings with dropout and without."""
+    """Settings of the training with and without dropout."""
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
@@ -74,7 +74,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
-    """Job that trains networks of one scheme with one share of dropout, at all learning rates and seeds.
+    """Job that trains networks of one scheme with one dropout rate, `share`, at all learning rates and seeds.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
     """
@@ -114,19 +114,19 @@ class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
 
 
 def list_jobs(setting: Setting) -> list[DropoutTraining]:
-    """Return a job for every scheme without dropout, and one with it."""
+    """Return two jobs for every scheme, without dropout and with it."""
     return [DropoutTraining.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
-    """Return the name of a scheme's networks in sentences, such as "batch norm with dropout", and in figures."""
+    """Return names of the scheme at position `k`: "batch norm with dropout", and "Batch + dropout" for figures."""
     if setting.rows[k].key == "none":
         return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
 def _choose_look(setting: Setting, k: int, dropped: bool) -> int:
-    """Return the number of the colour of a scheme's networks; with dropout one that no scheme has."""
+    """Return the colour number of the scheme at position `k`; if `dropped`, a number that no scheme has."""
     return max(*SCHEME_LOOKS.values(), *setting.looks) + 1 + k if dropped else setting.looks[k]
 
 
@@ -152,7 +152,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the test error by step, one panel for every two schemes."""
+    """Return a figure of the test error by step, with a panel for every two schemes."""
     curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
@@ -174,7 +174,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
-    """Return the verdict on the claim that dropout is superfluous with a scheme.
+    """Return the key of the verdict on the claim that a scheme makes dropout superfluous.
 
     Args:
         regularizes: True if the scheme alone clearly lowers the test error.
@@ -186,13 +186,13 @@ def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Return one verdict: does normalization make dropout superfluous?"""
+    """Return the verdict on whether normalization makes dropout superfluous; open until all networks are trained."""
     if len(ended_outcomes) < 2 * len(setting.rows):
         return NOT_TRAINED
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
     others = [k for k in range(len(setting.rows)) if k != plain]
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     pairs = {(plain, True): (plain, False)}
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}

@@ -34,7 +34,7 @@ NEEDED_ARRAYS = ("share", "device")
 
 
 class ExampleResults(NamedTuple):
-    """Shipped results of an experiment's setting.
+    """The results of an experiment that are shipped with the package.
 
     Attributes:
         version: the version of normviz that computed them.
@@ -46,7 +46,7 @@ class ExampleResults(NamedTuple):
 
 
 def find_example(key: str, jobs: Sequence[ArrayJob]) -> ExampleResults | None:
-    """Return the shipped results of an experiment's jobs; None if a job's result is missing."""
+    """Return the shipped results of these jobs of an experiment; None if one of them has no shipped result."""
     version, results = _read_example_file(key)
     names = [_shorten_job_digest(job) for job in jobs]
     if not all(name in results for name in names):
@@ -55,7 +55,7 @@ def find_example(key: str, jobs: Sequence[ArrayJob]) -> ExampleResults | None:
 
 
 def pack_results(experiment: Experiment, results: Results) -> bytes:
-    """Return the content of an experiment's file: only arrays that the report on the default setting reads.
+    """Pack results as the content of a shipped file, with only the arrays that the report on the default setting reads.
 
     Floats have single precision if the report stays the same, otherwise double. Raises ValueError if the report
     differs with both, or the file would be larger than `MAX_EXAMPLE_BYTES`.
@@ -95,7 +95,7 @@ def _convert_floats(array: np.ndarray, precision: type[np.floating]) -> np.ndarr
 
 
 def unpack_results(content: bytes) -> tuple[str, dict[str, Arrays]]:
-    """Return the version and the results of a file, by the names of the jobs; floats in double precision."""
+    """Return normviz's version and the arrays of a shipped file by job digest; floats become float64."""
     found: dict[str, Arrays] = {}
     unpacked = lzma.LZMADecompressor().decompress(content, MAX_UNPACKED_BYTES)
     with np.load(io.BytesIO(unpacked), allow_pickle=False) as archive:
@@ -107,19 +107,19 @@ def unpack_results(content: bytes) -> tuple[str, dict[str, Arrays]]:
 
 
 def get_example_path(key: str) -> Path:
-    """Return the path of the file that stores the shipped result of an experiment."""
+    """Return the path of an experiment's shipped file, which need not exist."""
     return EXAMPLES_FOLDER / f"{key}.npz.xz"
 
 
 @lru_cache(maxsize=32)
 def _read_example_file(key: str) -> tuple[str, Mapping[str, Arrays]]:
-    """Return the version and the results of an experiment's file; empty without a file."""
+    """Read the version and the arrays by job digest from an experiment's shipped file; both empty without a file."""
     path = get_example_path(key)
     return unpack_results(path.read_bytes()) if path.exists() else ("", {})
 
 
 def _shorten_job_digest(job: ArrayJob) -> str:
-    """Return the beginning of a job's digest, which identifies it within an experiment."""
+    """Return the first 16 digits of a job's digest, which identify the job within an experiment."""
     return name_result(job)[:16]
 
 

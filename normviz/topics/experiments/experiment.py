@@ -33,7 +33,7 @@ from normviz.train.setting import DEVICES
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(ExperimentText):
-    """One experiment: its texts, its setting, its jobs and its report.
+    """One experiment: its texts, the class of its settings, and the functions that list jobs and report on results.
 
     Attributes:
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
@@ -52,16 +52,16 @@ class Experiment(ExperimentText):
         cls, key: str, setting: type[Any], list_jobs: Callable[[Any], Sequence[ArrayJob]],
         report: Callable[[Any, Results], Report], about: Callable[[Any], str],
     ) -> Self:  # fmt: skip
-        """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`."""
+        """Make the experiment `key`, with its texts from `EXPERIMENT_TEXTS`."""
         return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, list_jobs=list_jobs, report=report, about=about)
 
     def estimate_seconds(self, setting: Any) -> float:
-        """Return the expected seconds of all jobs on one core of the reference machine."""
+        """Return the expected seconds of all jobs of a setting on one core of the reference machine."""
         return sum(job.seconds for job in self.list_jobs(setting))
 
 
 def describe_hidden_layers(widths: Sequence[int]) -> str:
-    """Describe hidden layers of one width in words.
+    """Return the number of hidden layers and the width of the first one in words.
 
     Example:
         >>> describe_hidden_layers((64, 64)), describe_hidden_layers((32,))
@@ -89,12 +89,12 @@ class Setting:
 
     @property
     def networks(self) -> tuple[int, ...]:
-        """The seed of each network."""
+        """The seeds of the networks, one each."""
         return tuple(range(self.seed, self.seed + self.seeds))
 
 
 def validate_custom_scheme(text: Any, _: EarlierValues) -> str:
-    """Return the text of a custom scheme unchanged; raise InvalidInput if it cannot be parsed."""
+    """Return the text of a custom scheme unchanged, or raise InvalidInput if `parse_custom_scheme` cannot read it."""
     parse_custom_scheme(str(text))
     return str(text)
 
@@ -110,7 +110,7 @@ def format_custom_scheme(scheme: Scheme) -> str:
 
 
 def parse_custom_scheme(text: str) -> Scheme:
-    """Return the custom scheme of a text; the registered one for an empty text. Raise InvalidInput for bad text."""
+    """Parse a text of `format_custom_scheme`; "" gives the registered custom scheme. Raises InvalidInput."""
     if not text:
         return CUSTOM_SCHEME
     summation, bar, rest = text.partition("|")
@@ -121,13 +121,13 @@ def parse_custom_scheme(text: str) -> Scheme:
 
 
 def specify_scheme(key: str, own: str, groups: int, radius: int) -> SchemeSpec:
-    """Return a chosen scheme as plain data, with G groups or window radius R, or the fields of the text `own`."""
+    """Return the scheme `key` as plain data, with its groups or radius; a custom one is parsed from the text `own`."""
     custom = SCHEMES[key].is_custom
     return SchemeSpec.of(parse_custom_scheme(own) if custom else get_scheme(key, groups, radius))
 
 
 def reject_weight_scheme(row: SchemeSpec) -> None:
-    """Raise InvalidInput if a scheme has a weight scheme where no weights precede the normalized values."""
+    """Raise InvalidInput if a scheme normalizes weights, for experiments without weights before the normalization."""
     if row.weight is not None:
         fields = format_custom_scheme(row.scheme.with_weight_scheme(None))
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
@@ -138,7 +138,7 @@ SCHEME_LOOKS = {"none": 0, "batch": 1, "layer": 2}
 
 
 def choose_looks(keys: Sequence[str]) -> tuple[int, ...]:
-    """Return the number of the colour of each scheme, given by key.
+    """Return a colour number for each scheme: its own if it has one, else the next free number.
 
     Example:
         >>> choose_looks(["batch", "rms", "layer", "weight"])
@@ -149,7 +149,7 @@ def choose_looks(keys: Sequence[str]) -> tuple[int, ...]:
 
 
 def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
-    """Declare the setting "schemes" of a comparison: the default keys, and all keys that can be chosen."""
+    """Return the declaration of a setting "schemes" for a dataclass: its default keys, and all keys to choose from."""
     return multiple_choice(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
 
 
@@ -172,7 +172,7 @@ class ComparisonSetting(Setting):
         self.check(self.shape)
 
     def check(self, shape: Shape) -> None:
-        """Raise InvalidInput if a scheme's fields do not fit pre-activations of this shape."""
+        """Raise InvalidInput if a scheme cannot normalize this shape, for example if its groups do not divide C."""
         for row in self.rows:
             scheme = row.scheme.activation_part
             if scheme is not None:
@@ -180,7 +180,7 @@ class ComparisonSetting(Setting):
 
     @property
     def rows(self) -> tuple[SchemeSpec, ...]:
-        """The schemes as plain data, with their parameters, in the chosen order."""
+        """The chosen schemes as plain data, with their parameters, in their order."""
         keys = dict.fromkeys(self.schemes)
         return tuple(specify_scheme(key, self.own, self.groups, self.radius) for key in keys)
 
@@ -197,7 +197,7 @@ class ComparisonSetting(Setting):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The numbers of the colours of the schemes."""
+        """The colour numbers of the schemes."""
         return choose_looks([row.key for row in self.rows])
 
     @property
@@ -210,14 +210,14 @@ class ComparisonSetting(Setting):
 
 
 def choose_headline_schemes(rows: Sequence[SchemeSpec], max_count: int = 4) -> list[int]:
-    """Return the positions of at most `max_count` schemes for a headline; batch, layer and none are preferred."""
+    """Return the positions of at most `max_count` schemes, first of batch norm, layer norm and no normalization."""
     asked = ("batch", "layer", "none")
     ranked = sorted(range(len(rows)), key=lambda k: (rows[k].key not in asked, k))
     return sorted(ranked[:max_count])
 
 
 def format_run_command(experiment: Experiment, setting: Any) -> str:
-    """Return the command that runs an experiment with this setting."""
+    """Return the `normviz experiment` command that runs this setting, with options for values other than defaults."""
     usual = experiment.setting()
     options = [
         f" --{name.replace('_', '-')} {quote(each.format_for_link(getattr(setting, name)))}"

@@ -23,7 +23,7 @@ class ExperimentJob(ArrayJob):
 
     @classmethod
     def of(cls, setting: Any, **given: Any) -> Self:
-        """Make the job of a setting; a field that is not given has the setting's value of its name, or its default."""
+        """Make a job; fields not in `given` take the value of the same name from the setting, or their default."""
         names = {each.name: SETTING_NAMES.get(each.name, each.name) for each in fields(cls)}
         return cls(
             **{name: getattr(setting, known) for name, known in names.items() if hasattr(setting, known)} | given

@@ -24,13 +24,13 @@ FIRST_REPORT_SECONDS = 0.3
 
 @st.cache_resource(show_spinner=False)
 def get_archive() -> ResultArchive:
-    """Return the archive of results, shared by all sessions of this server and stored on its disk."""
+    """Return the archive of results of experiments and claims, shared by all sessions and stored on disk."""
     return ResultArchive(ResultCache())
 
 
 @st.cache_resource(show_spinner=False)
 def get_experiment_queue() -> JobQueue:
-    """Return the queue of all sessions for experiments and claims."""
+    """Return the job queue of experiments and claims, shared by all sessions."""
     workers = count_workers()
     return create_default_queue(
         workers,
@@ -42,12 +42,12 @@ def get_experiment_queue() -> JobQueue:
 
 
 def find_missing_jobs(jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
-    """Return the jobs without a complete result."""
+    """Return those of the jobs that have no complete result in the archive."""
     return get_archive().find_missing(jobs)
 
 
-def join_running(missing: Sequence[ArrayJob]) -> bool:
-    """Return True if another session runs all of these jobs."""
+def are_jobs_in_progress(missing: Sequence[ArrayJob]) -> bool:
+    """Return True if the queue already runs all of these jobs, for any session."""
     try:
         return get_experiment_queue().is_in_progress(missing)
     except InvalidInput:  # a cluster that cannot be reached, which a run says
@@ -58,25 +58,25 @@ SOURCE = RunSource(
     find_missing_jobs,
     lambda missing: get_experiment_queue(),
     lambda job, arrays: get_archive().store_result(job, arrays),
-    is_automatic=join_running,
+    is_automatic=are_jobs_in_progress,
 )
 
 
 def open_jobs_run(jobs: Sequence[ArrayJob], page: str = PAGE, key: str = RUN_KEY, wanted: bool = False) -> PageRun:
-    """Return the session's run of these jobs, as `open_run` does."""
+    """Return the session's run of these jobs on a page, as `open_run` does; `wanted` starts it at once."""
     return open_run(SOURCE, tuple(jobs), page, key, wanted)
 
 
 def find_results(run: PageRun) -> Results:
-    """Return the results so far; wait up to FIRST_REPORT_SECONDS for the first ones of a new run."""
+    """Return a run's results by job so far; wait up to `FIRST_REPORT_SECONDS` for the first of a new run."""
     end = time.monotonic() + FIRST_REPORT_SECONDS
-    while not (results := get_archive().find_results(run.shown)) and _is_next(run) and time.monotonic() < end:
+    while not (results := get_archive().find_results(run.shown)) and _is_next_in_queue(run) and time.monotonic() < end:
         time.sleep(0.02)
     return results
 
 
-def _is_next(run: PageRun) -> bool:
-    """Return True if the run is active, and running or first in the queue."""
+def _is_next_in_queue(run: PageRun) -> bool:
+    """Return True if the run's jobs are running or the next in the queue."""
     request = run.request
     return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)
 

@@ -13,7 +13,7 @@ from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
 def split_figure(spec: FigureSpec) -> list[FigureSpec]:
-    """Split a figure into one figure per panel, so that a phone stacks them; maps and planes stay whole."""
+    """Split a figure into one per panel, so that a phone stacks them; heat maps and square panels stay together."""
     panels = spec.panels
     if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
         return [spec]
@@ -30,7 +30,7 @@ def _write_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
 
 
 def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
-    """Return the height of a figure in CSS; `row_height` is the height of one row of curves, by default 26rem."""
+    """Return the height of a figure as a CSS length; a single row of panels has `row_height`, by default 26rem."""
     if isinstance(spec.panels, HeatMap):
         return f"{9.5 + 3 * len(spec.panels.rows):g}rem"
     rows = -(-len(spec.panels) // spec.columns)
@@ -38,28 +38,28 @@ def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
 
 
 def is_rate_figure(spec: FigureSpec) -> bool:
-    """Return True if a figure only shows which learning rates were chosen, a detail of the comparison."""
+    """Return True if all panels of a figure show chosen learning rates, which the page folds away."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     return bool(panels) and all(panel.y == "learning rate" for panel in panels)
 
 
 def describe_bands(spec: FigureSpec, networks: int) -> str:
-    """Return a sentence on the intervals of a figure's curves; empty without any, or if the caption explains them."""
+    """Return sentences on a figure's means and intervals; "" without intervals, or if the caption explains them."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
     if not curves or "95% interval" in spec.caption:
         return ""
-    shown = "Bars" if all(curve.points for curve in curves) else "Bands"
-    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means."
+    shown, place = ("Bars", ", drawn side by side") if all(curve.points for curve in curves) else ("Bands", "")
+    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means{place}."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:
-    """Return True if a figure has curves over the steps of a training."""
+    """Return True if a panel of the figure has training steps as its x axis."""
     return not isinstance(spec.panels, HeatMap) and any(panel.x.startswith("step") for panel in spec.panels)
 
 
 def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
-    """Return the colour and dash ("look") of each curve name that looks the same in all figures."""
+    """Return the number of the curve style by curve name, for names with the same style in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
@@ -69,7 +69,7 @@ def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
 
 
 def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
-    """Return the Plotly figure of a report's figure, in the colours of the theme."""
+    """Return the Plotly figure of a figure specification, in the colours of the theme."""
     if isinstance(spec.panels, HeatMap):
         return draw_heat_map(spec.panels, theme)
     return draw_curve_panels(spec.panels, theme, spec.columns)
@@ -81,7 +81,7 @@ def draw_empty_axes(theme: str = "light") -> Figure:
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Return a heat map with each number in its cell; low numbers have strong colours."""
+    """Return a heat map as a Plotly figure, with each number in its cell; low numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
     figure.add_heatmap(

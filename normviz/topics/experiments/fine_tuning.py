@@ -76,20 +76,20 @@ class Setting(Seeded):
 
 
 def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
-    """Return the job that tunes networks to a task, in training or evaluation mode."""
+    """Return the job that tunes networks to a task; `mode` is a key of `MODE_NAMES`, "train" or "infer"."""
     momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
     return TuningJob.of(setting, mode=mode, task=task, momentum=momentum)
 
 
 def list_jobs(setting: Setting) -> list[TuningJob]:
-    """Return the jobs that tune in both modes, to the new task and to the first task again."""
+    """Return a job per mode and task: the setting's new task, and the first task again ("same")."""
     tasks = dict.fromkeys((setting.task, "same"))
     return [make_tuning_job(setting, mode, task) for task in tasks for mode in MODE_NAMES]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one way to fine-tune: test errors on both tasks at the best learning rate.
+    """The result of one of `TUNING_WAYS`: test errors on both tasks at the best learning rate.
 
     Attributes:
         name: of the way in figures.
@@ -107,25 +107,25 @@ class Outcome:
 
     @classmethod
     def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
-        """Return the outcome of one of `TUNING_WAYS`, given by key, from the result of its mode."""
+        """Return the outcome of a way to fine-tune, a key of `TUNING_WAYS`, from the result of the job of its mode."""
         row = [*LEARNED_PARAMETERS].index(way.partition("-")[2])
         return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
 
     def get_errors(self, name: str) -> np.ndarray:
-        """Return the test errors on a task, "old" or "new", (measured steps, seeds)."""
+        """Return the test errors on the task `name`, "old" or "new", shape (measured steps, seeds)."""
         return self.result[name][:, self.row, self.best_rate_index]
 
     def get_errors_by_momentum(self) -> np.ndarray:
-        """Return the test errors on the first task at the end, (momenta, seeds)."""
+        """Return the final test errors on the first task by momentum of running averages, shape (momenta, seeds)."""
         return self.result["old by momentum"][:, self.row, self.best_rate_index]
 
     def format_errors_by_momentum(self, momenta: Sequence[float]) -> list[str]:
-        """Format the mean error on the first task at the smallest and the largest momentum: "3.2 ± 0.7% at 0.1"."""
+        """Return two texts, "3.2 ± 0.7% at 0.1": the first task's error at the smallest and the largest momentum."""
         errors = self.get_errors_by_momentum()
         return [f"{format_mean_percent(errors[k])} at {typeset(momenta[k])}" for k in (0, -1)]
 
     def format_error(self, name: str, step: int = -1) -> str:
-        """Format the mean test error on a task, "old" or "new", with its interval; by default the final one."""
+        """Format the test error on a task, "old" or "new", at a measured step, by default the last: "3.2 ± 0.7%"."""
         return format_mean_percent(self.get_errors(name)[step])
 
 
@@ -144,18 +144,18 @@ def report(setting: Setting, results: Results) -> Report:
     for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
-    figures = [*_draw_error_curves(shown), *_draw_errors_by_rate(ended), *_draw_errors_by_momentum(setting, ended)]
+    figures = [*_draw_error_curves(shown), *_draw_errors_by_momentum(setting, ended)]
     headline, verdict = _judge_claim(setting, whole)
     return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
 
 def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
-    """Return the curve of one way to tune: mean error rates (points, seeds) in per cent, with intervals."""
+    """Return a curve of mean error rates in per cent with intervals, from `shares` (points, seeds)."""
     return make_band_curve(outcome.name, x, 100 * shares, outcome.look, points=points)
 
 
 def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Return a figure of the errors on both tasks by step."""
+    """Yield a figure of the test errors on both tasks by step; none without outcomes."""
     if not outcomes:
         return
     panels = []
@@ -172,24 +172,8 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Return a figure of the errors at the end of the tuning over the learning rate."""
-    if not outcomes:
-        return
-    rates, panels = np.array(LEARNING_RATES), []
-    for name, title in TASK_TITLES.items():
-        curves = [_make_error_curve(each, rates, each.result[name][-1, each.row], points=True) for each in outcomes]
-        ends = f"{title}: test error at the end"
-        panels.append(CurvePanel(ends, curves, "learning rate", "test error, %", "x", marks=LEARNING_RATES))
-    said = ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in outcomes)
-    yield FigureSpec(
-        "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
-        "The best rate of a way has the lowest error on validation digits of the new task.",
-    )  # fmt: skip
-
-
 def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Return a figure of the error on the first task over the momentum of the running averages."""
+    """Yield a figure of the error on the first task by momentum; none before training mode has measured several."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
@@ -207,7 +191,7 @@ def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> I
 
 
 def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
-    """Return the headline, and the verdict on networks with frozen and with learned parameters."""
+    """Return the headline and the verdict, both on networks with frozen and with learned parameters."""
     if any(len(each) < len(MODE_NAMES) for each in results_by_task.values()):
         waiting = "Not all networks are tuned yet."
         return waiting, Verdict("open", waiting)
@@ -256,7 +240,7 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
 def _describe_learning(
     new_task: Mapping[str, Outcome], same_task: Mapping[str, Outcome], comparisons: Comparisons
 ) -> str:
-    """Return sentences on networks that learn all parameters: errors on both tasks, and without a new task."""
+    """Return sentences on networks that learn all parameters, from outcomes by way: on a new and on the same task."""
     train, infer = new_task["train-all"], new_task["infer-all"]
     differences = (
         compare_seed_by_seed(infer.result["new"][-1, infer.row, k], train.result["new"][-1, train.row, k])
@@ -283,7 +267,7 @@ CANCELLED_NOTE = (
 
 
 def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
-    """Return the conditions of the numbers, in sentences."""
+    """Return sentences on the task, steps, digits and momentum behind the verdict's numbers."""
     momenta = make_tuning_job(setting, "train", setting.task).momenta
     ends = frozen.format_errors_by_momentum(momenta)
     return (
@@ -294,7 +278,7 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
 
 
 def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Tabulate the errors on both tasks; one row per task, mode, choice of learned parameters, and seed."""
+    """Return a table, as columns by name, of errors; one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,

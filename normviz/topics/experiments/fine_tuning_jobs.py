@@ -59,7 +59,7 @@ class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
 
     @property
     def momenta(self) -> tuple[float, ...]:
-        """The momenta of the running averages; in evaluation mode none changes."""
+        """The compared momenta of the running averages; only one in evaluation mode, which does not update them."""
         return tuple(sorted({*MOMENTA, self.momentum})) if self.mode == "train" else (self.momentum,)
 
     @property

@@ -74,48 +74,48 @@ class Setting(ComparisonSetting):
 
     @property
     def discriminator_steps(self) -> tuple[int, ...]:
-        """The compared numbers of discriminator steps for each step of the generator."""
+        """The compared numbers of discriminator steps per step of the generator, each once."""
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
 def list_jobs(setting: Setting) -> list[GanGrid]:
-    """Return a job for every scheme and number of discriminator steps, the larger number first."""
+    """Return a job for every number of discriminator steps, the larger first, and scheme."""
     return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
 class Outcome(GridOutcome):
-    """The result of a `GanGrid`, and values read from it: covered modes and shares of samples near modes."""
+    """The result of a `GanGrid`: covered modes and shares of samples near modes."""
 
     @property
     def best_rate_index(self) -> int:
-        """The position of the learning rate that covers most modes, judged by samples other than the shown ones."""
+        """The position of the learning rate that covers most modes, counted on validation samples."""
         return choose_learning_rate(
             1 - count_covered_modes(self.result["validation"][-FINAL_MEASUREMENTS:]).mean(0) / MODES
         )
 
     @property
     def covered_modes(self) -> np.ndarray:
-        """The numbers of covered modes, (measured steps, rates, seeds)."""
+        """The numbers of covered modes, shape (measured steps, rates, seeds)."""
         return count_covered_modes(self.result["near"])
 
     @property
     def share_near_modes(self) -> np.ndarray:
-        """The share of samples that are near any mode, (measured steps, rates, seeds)."""
+        """The share of samples that are near any mode, shape (measured steps, rates, seeds)."""
         return self.result["near"].sum(-1)
 
     @property
     def final_covered_modes(self) -> np.ndarray:
-        """The number of covered modes at the best rate, by seed; a mean over the last measurements."""
+        """The mean number of covered modes in the last measurements at the best rate, shape (seeds,)."""
         return self.covered_modes[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
     def final_share_near_modes(self) -> np.ndarray:
-        """The share of samples near any mode at the best rate, by seed; a mean over the last measurements."""
+        """The mean share of samples near any mode in the last measurements at the best rate, shape (seeds,)."""
         return self.share_near_modes[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
     def covered_modes_text(self) -> str:
-        """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
+        """The mean number of covered modes over the seeds with its interval: "6.3 ± 1.1"."""
         return format_mean(self.final_covered_modes, 1)
 
 
@@ -124,18 +124,18 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: covered modes by step and by learning rate, and figures of generated points."""
+    """Return a report: covered modes by step, and pictures of generated points."""
     jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), list_jobs(setting), strict=True))
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    draws = [_draw_modes_by_step, _draw_generated_points, _draw_modes_by_rate] if begun else []
+    draws = [_draw_modes_by_step, _draw_generated_points] if begun else []
     headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate_results(setting, ended))
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Tabulate all numbers, one row per scheme, number of steps, learning rate and seed."""
+    """Return a table, as columns by name; one row per scheme, number of discriminator steps, learning rate and seed."""
     return tabulate([
         {
             "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
@@ -154,7 +154,7 @@ def _format_steps_ahead(ahead: int) -> str:
 
 
 def _format_covered_modes(outcomes: Outcomes) -> str:
-    """Format the mean number of covered modes of all outcomes, with its interval."""
+    """Format each outcome's covered modes: "with 1 step of the discriminator, spectral norm 6.3 ± 1.1 at 0.01; …"."""
     return "; ".join(
         f"with {_format_steps_ahead(ahead)}, {each.name} {each.covered_modes_text} at {typeset(each.rate)}"
         for (ahead, _), each in outcomes.items()
@@ -166,7 +166,7 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
 
 
 def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the covered modes by step, at the best learning rate of each scheme."""
+    """Return a figure of the covered modes by step at each scheme's best learning rate; a panel per number of steps."""
     panels = [
         CurvePanel(
             _format_steps_ahead(ahead),
@@ -183,37 +183,8 @@ def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
     )  # fmt: skip
 
 
-def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the covered modes, and of the share of samples near a mode, over the learning rate."""
-    kinds = (
-        ("modes covered", (-0.4, MODES + 0.4), lambda each: each.covered_modes[-FINAL_MEASUREMENTS:].mean(0)),
-        (
-            "samples near a mode, %",
-            (-4.0, 104.0),
-            lambda each: 100 * each.share_near_modes[-FINAL_MEASUREMENTS:].mean(0),
-        ),
-    )
-    panels = [
-        CurvePanel(
-            _format_steps_ahead(ahead), make_outcome_curves(outcomes, values, LEARNING_RATES),
-            "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
-        )
-        for axis, span, values in kinds
-        for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
-    ]  # fmt: skip
-    near_modes = "; ".join(
-        f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_share_near_modes)}"
-        for (ahead, _), each in begun_outcomes.items()
-    )
-    return FigureSpec(
-        "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
-        "the samples are near a mode.",
-        f"Means over the last {FINAL_MEASUREMENTS} of {POINTS} measurements and the seeds, with 95% intervals.",
-    )  # fmt: skip
-
-
 def _draw_generated_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the generator's points at several steps, for the first seed at the best learning rate."""
+    """Return a figure of the first seed's generated points at several steps, at each scheme's best learning rate."""
     ring = _make_mode_circles(setting.deviation)
     panels, words = [], []
     for k, label in enumerate(setting.labels):
@@ -240,7 +211,7 @@ def _draw_generated_points(setting: Setting, begun_outcomes: Outcomes) -> Figure
 
 
 def _make_mode_circles(deviation: float) -> Curve:
-    """Return a circle around each mode, with gaps between the circles."""
+    """Return one curve with a circle around each mode, of radius `NEAR_SIGMAS` · `deviation`."""
     angles = np.append(np.linspace(0, 2 * np.pi, 25), np.nan)
     circle = NEAR_SIGMAS * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
     x, y = (compute_mode_centres()[:, None] + circle).reshape(-1, 2).T
@@ -261,7 +232,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Return one verdict: does spectral norm cover more modes than no normalization at every number of steps?"""
+    """Return the verdict on whether spectral norm covers more modes than no normalization at every number of steps."""
     keys = [row.key for row in setting.rows]
     if not {"none", "spectral"} <= set(keys):
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")

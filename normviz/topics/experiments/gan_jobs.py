@@ -38,7 +38,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 @dataclass(frozen=True)
 class GanGrid(SchemeJob, kind="experiments/gan", version=3):
-    """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the GANs of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
     "points" of the first seed (measured, rates, points, 2), rounded for the picture.
@@ -53,7 +53,7 @@ class GanGrid(SchemeJob, kind="experiments/gan", version=3):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds; the decompositions of spectral norm and of whitening add to every step."""
+        """Expected seconds; spectral norm and whitening add the time of their matrix decompositions."""
         count, slow = len(LEARNING_RATES) * len(self.networks), self.row.scheme.kind.decomposes
         each = (1.1e-3 + 8e-5 * count) + slow * (4e-4 + 1.2e-4 * count)
         return self.length * (self.ahead + 1) * each
@@ -86,7 +86,7 @@ class GanGrid(SchemeJob, kind="experiments/gan", version=3):
 
 
 def compute_mode_centres() -> np.ndarray:
-    """Return the centres of the Gaussians (modes, 2)."""
+    """Return the centres of the Gaussians, on a circle around 0, shape (modes, 2)."""
     angles = 2 * np.pi * np.arange(MODES) / MODES
     return RADIUS * np.stack([np.cos(angles), np.sin(angles)], 1)
 
@@ -106,7 +106,7 @@ def compute_near_shares(points: np.ndarray, deviation: float) -> np.ndarray:
 
 
 def count_covered_modes(shares: np.ndarray) -> np.ndarray:
-    """Return the number of modes that get enough samples; `LEAST` says how many.
+    """Return the number of modes near which are at least `LEAST` / `MODES` of all samples; 0 if few are near any mode.
 
     Args:
         shares: of the samples near each mode, (…, modes).

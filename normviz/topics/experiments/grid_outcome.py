@@ -33,17 +33,17 @@ class GridOutcome:
 
     @classmethod
     def of(cls, setting: ComparisonSetting, rates: Sequence[float], k: int, result: Arrays) -> Self:
-        """Return the outcome of the scheme at position `k` of the setting."""
+        """Return the outcome of the setting's scheme at position `k`, with its names and colour."""
         return cls(setting.names[k], setting.labels[k], setting.looks[k], rates, result)
 
     @property
     def best_rate_index(self) -> int:
-        """The position of the learning rate with the lowest mean validation error."""
+        """The position of the learning rate with the lowest final validation error, averaged over the seeds."""
         return choose_learning_rate(self.result["validation"][-1])
 
     @property
     def rate(self) -> float:
-        """The learning rate with the lowest mean validation error."""
+        """The learning rate at `best_rate_index`."""
         return self.rates[self.best_rate_index]
 
     @property
@@ -57,22 +57,22 @@ class GridOutcome:
 
     @property
     def errors_by_rate(self) -> np.ndarray:
-        """The test errors at the end, (rates, seeds)."""
+        """The final test error rates, shape (rates, seeds)."""
         return self.result["test"][-1]
 
     @property
     def final_errors(self) -> np.ndarray:
-        """The test errors at the end, by seed."""
+        """The final test error rates at the best learning rate, shape (seeds,)."""
         return self.errors_by_rate[self.best_rate_index]
 
     @property
     def final_error_text(self) -> str:
-        """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
+        """The mean final test error at the best learning rate with its interval: "3.2 ± 0.7%"."""
         return format_mean_percent(self.final_errors)
 
     @property
     def middle_errors(self) -> np.ndarray:
-        """The test errors in the middle of the training, by seed; measured steps are evenly spread."""
+        """The test error rates at the middle step of the training and the best learning rate, shape (seeds,)."""
         errors = self.get_at_best_rate("test")
         return errors[(len(errors) - 1) // 2]
 
@@ -84,7 +84,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
 def find_outcomes(
     jobs: Mapping[Key, ArrayJob], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
 ) -> tuple[dict[Key, AnyOutcome], dict[Key, AnyOutcome]]:
-    """Return the outcomes of all jobs with measurements, and those of finished jobs, both by key."""
+    """Return the outcomes of jobs that have begun to measure, and those of finished jobs, by key; `make` makes them."""
     found = {key: results.get(job, {}) for key, job in jobs.items()}
     begun = {key: make(key, each) for key, each in found.items() if len(each.get("measured", ()))}
     return begun, {key: each for key, each in begun.items() if each.is_ended}
@@ -96,7 +96,7 @@ def make_outcome_curves(
     x: Sequence[float] = (),
     scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> list[Curve]:
-    """Return one curve for each outcome: the means of its values (points, seeds), with 95% intervals.
+    """Return one curve for each outcome: the means with 95% intervals of `values(outcome)`, shape (points, seeds).
 
     The curve is over the measured steps, or over `x`, with a marker at each of its values.
     """
@@ -109,7 +109,7 @@ def make_outcome_curves(
 
 
 def describe_undertraining(outcomes: Sequence[GridOutcome]) -> str:
-    """Return a sentence if the test errors clearly fall in the second half of the training, on average; else ""."""
+    """Return a warning sentence if mean test errors still clearly fall in the second half of the training, else ""."""
     middle, last = (
         np.mean(each, axis=0)
         for each in zip(*((each.middle_errors, each.final_errors) for each in outcomes), strict=True)

@@ -117,7 +117,7 @@ class InitialGainTraining(SchemeJob, kind="experiments/start", version=3):
 
 
 def list_jobs(setting: Setting) -> list[InitialGainTraining]:
-    """Return a job for every scheme and initial γ; γ = 1 comes first."""
+    """Return a job for every scheme and initial γ; γ nearest to 1 come first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
     grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer]}
     return [InitialGainTraining.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
@@ -128,7 +128,7 @@ ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 
 
 def _select_best_rate_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
-    """Return the test errors for one initial γ, by (γ, β), each pair at its best learning rate."""
+    """Return the test errors (seeds,) by pair (γ, β) for one initial γ, `gain`, each pair at its best learning rate."""
     best = [choose_learning_rate(errors) for errors in result["validation"]]
     return {(gain, bias): result["test"][k, best[k]] for k, bias in enumerate(FIRST_BIASES)}
 
@@ -183,7 +183,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
 
 
 def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
-    """Return a heat map of a scheme's mean test error over initial γ and initial β."""
+    """Return a heat map of the mean test error by initial γ and β, for the scheme at position `k`."""
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
@@ -199,7 +199,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
 
 
 def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
-    """Return a figure of the loss by step at β = 0 and the middle rate, shown until the first networks are trained."""
+    """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
@@ -207,7 +207,7 @@ def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> F
 
 
 def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
-    """Return the headline: the range of the mean errors of the first trained scheme."""
+    """Return the headline: the range of mean test errors over all initial γ and β, for the first trained scheme."""
     if not ended_errors:
         return "Not all first values are tried yet."
     k, errors = next(iter(sorted(ended_errors.items())))
@@ -216,7 +216,7 @@ def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart])
 
 
 def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
-    """Return one verdict: do the initial γ and β change the test error, compared with γ = 1 and β = 0?"""
+    """Return the verdict on whether the initial γ and β change the test error, compared with γ = 1 and β = 0."""
     if len(ended_errors) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
     others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}

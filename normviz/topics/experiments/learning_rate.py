@@ -34,7 +34,7 @@ from normviz.topics.experiments.training_history import to_percent
 
 
 def _list_rates(low: float, high: float) -> tuple[float, ...]:
-    """Return learning rates from `low` to `high`, four to each power of ten."""
+    """Return learning rates from `low` to `high`, both powers of ten, with four rates per power of ten."""
     powers = np.arange(4 * round(np.log10(low)), 4 * round(np.log10(high)) + 1) / 4
     return tuple(float(f"{10**power:.2g}") for power in powers)
 
@@ -67,12 +67,12 @@ class Setting(ComparisonSetting):
 
     @property
     def shape(self) -> Shape:
-        """(N, 1, 1, units) of every normalized layer."""
+        """The shape (N, 1, 1, units) of every normalized layer."""
         return self.batch, 1, 1, LAYER_WIDTH
 
 
 def list_jobs(setting: Setting) -> list[DenseGrid]:
-    """Return one job per scheme, which trains its networks at all learning rates."""
+    """Return one job per scheme, which trains networks at all learning rates."""
     rates, widths = RATES_BY_OPTIMIZER[setting.optimizer], (LAYER_WIDTH,) * setting.depth
     return [DenseGrid.of(setting, row=row, rates=rates, widths=widths) for row in setting.rows]
 
@@ -89,21 +89,21 @@ class Outcome(GridOutcome):
 
     @property
     def largest_rates(self) -> np.ndarray:
-        """The largest rate at which each seed's network trains; NaN if it trains at none."""
+        """The largest rate at which each seed's network trains, shape (seeds,); NaN if it trains at none."""
         trains = self.result["validation"][-1] <= self.most
         largest = np.where(trains, np.array(self.rates)[:, None], 0).max(0)
         return np.where(largest > 0, largest, np.nan)
 
     @property
     def log_largest_rates(self) -> np.ndarray:
-        """log₁₀ of `largest_rates`; a network that trains at no rate counts as a rate below all others."""
+        """The log₁₀ of `largest_rates`; networks that train at no rate have a value below the smallest rate."""
         return np.log10(
             np.where(np.isnan(self.largest_rates), self.rates[0] * 10**-LOG_RATE_SPACING, self.largest_rates)
         )
 
     @property
     def mean_largest_rate(self) -> float:
-        """The geometric mean of the largest rates over the seeds; NaN where a network trains at none."""
+        """The geometric mean of `largest_rates` over the seeds; NaN if one of them is."""
         return float(10 ** np.mean(np.log10(self.largest_rates)))
 
 
@@ -123,7 +123,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Return a heat map of the mean test error by scheme and learning rate."""
+    """Return a heat map of the final mean test error by scheme and learning rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
@@ -156,12 +156,12 @@ def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Figure
 
 
 def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
-    """Return the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18"."""
+    """Format the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18, …"."""
     return ", ".join(f"{each.name} {each.final_error_text} at {typeset(each.rate)}" for each in outcomes)
 
 
 def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
-    """Return the headline: the scheme with the largest gain in learning rate over no normalization."""
+    """Return the headline: the scheme whose largest learning rate exceeds that of no normalization most."""
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
         return describe_progress(each.name for each in outcomes.values())
@@ -183,18 +183,18 @@ def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcom
 def _split_by_normalization(
     setting: Setting, ended_outcomes: dict[int, Outcome]
 ) -> tuple[Outcome | None, list[Outcome]]:
-    """Return the trained network without normalization, if any, and all other trained ones."""
+    """Return the outcome without normalization, or None, and a list of all other outcomes."""
     plain = next((each for k, each in ended_outcomes.items() if setting.rows[k].key == "none"), None)
     return plain, [each for k, each in ended_outcomes.items() if setting.rows[k].key != "none"]
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
-    """Return one verdict: does batch norm, or else every scheme, train at larger rates than no normalization?"""
+    """Return the verdict on whether batch norm, or without it every scheme, trains at larger rates than none."""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     condition = (
         f"It depends on the optimizer, here {OPTIMIZER_NAMES[setting.optimizer]}, and on the depth, here "
         f"{setting.depth}. A network counts as trained if its validation error is at most {setting.most:.0%} after "
@@ -222,7 +222,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
 
 
 def _describe_largest_rate(outcome: Outcome) -> str:
-    """Describe the mean largest rate of a scheme, or the share of networks that never train."""
+    """Format the mean largest rate of a scheme, "batch norm 3.2", or the share of its networks that never train."""
     missing = np.isnan(outcome.largest_rates).mean()
     if missing:
         return f"{outcome.name} none of these for {format_percent(missing)} of the seeds"
@@ -230,7 +230,7 @@ def _describe_largest_rate(outcome: Outcome) -> str:
 
 
 def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
-    """Describe the largest rate of a scheme and, if clear, its ratio to the rate without normalization."""
+    """Format a scheme's largest rate and its ratio to the rate of `plain`; `sign` is 0 if the `gain` is not clear."""
     if np.isnan(
         [*outcome.largest_rates, *plain.largest_rates]
     ).any():  # a rate below all of the grid is no number to divide by

@@ -48,7 +48,7 @@ LEAD_HEIGHT = "var(--nv-lead)"
 
 
 def show(view: View, theme: str) -> None:
-    """Show an experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
+    """Show the view's experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     run = experiment_runs.open_jobs_run(
         tuple(experiment.list_jobs(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
@@ -95,7 +95,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
 
 
 def rerun_with_new_seeds(view: View) -> None:
-    """Replace the seeds of the view by the next ones, and start the run."""
+    """Set the first seed behind the last one of the view, and let the page start the new setting's run."""
     prefix, given = state.PREFIX + state.make_name_prefix(view["show"]), state.get_shown_values(view)
     st.session_state[prefix + "seed"] = (given["seed"] + given["seeds"]) % SEED_BOUND
     st.session_state[AUTOSTART_KEY] = True
@@ -108,7 +108,7 @@ def _describe_example(found: Results, run: PageRun) -> str:
 
 
 def show_missing_result(view: View) -> None:
-    """Show a note that a setting has no result yet, with a button that loads the default setting's result."""
+    """Show an invitation to run a setting without results, and a button that loads the default setting's results."""
     experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):
         st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
@@ -153,7 +153,7 @@ def show_run_status(
                 f"{label} · about {format_duration(run.estimate_seconds())}",
                 on_click=run.start,
                 key="start run",
-                type="primary",
+                type="secondary" if note else "primary",
             )
             told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
             st.markdown(note or told, width="content", help=origin)
@@ -214,8 +214,7 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
         if figures:
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
             st.markdown(figures[0].caption)
-            if words := describe_bands(figures[0], networks):
-                st.caption(words)
+            about = f"{about} {describe_bands(figures[0], networks)}"
         else:
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
         _show_data(about)

@@ -88,17 +88,17 @@ class Setting(experiment.Setting):
 
     @property
     def row(self) -> SchemeSpec:
-        """The scheme as plain data."""
+        """The chosen scheme as plain data, with its parameters."""
         return experiment.specify_scheme(self.scheme, self.own, self.groups, self.radius)
 
     @property
     def shape(self) -> Shape:
-        """(N, tokens, 1, channels), on which a custom scheme is defined."""
+        """The shape (N, tokens, 1, channels) of the normalized values, on which a custom scheme is defined."""
         return self.batch, DIGIT_SIDE, 1, WIDTH
 
 
 def list_jobs(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
-    """Return the jobs: gradients by depth, mean squares along residual blocks, and a training of each placement."""
+    """Return a job on gradients by depth, one on the residual stream's mean square, and one training per placement."""
     trainings = (PlacementTraining.of(setting, placement=placement) for placement in TRAINED_PLACEMENTS)
     return [DepthGradients.of(setting), ResidualChain.of(setting), *trainings]
 
@@ -134,7 +134,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _make_placement_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
-    """Make the outcome of a placement from its result, with a warm-up (index 0) or without (1)."""
+    """Make the outcome of a placement, `name`, from its result, with a warm-up (index 0) or without (1)."""
     errors = {kept: result[kept][:, warmup_index] for kept in ("validation", "test")}
     return GridOutcome(f"{name} norm", PLACEMENT_LABELS[name], PLACEMENTS.index(name), LEARNING_RATES, errors)
 
@@ -144,7 +144,7 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 
 
 def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
-    """Return one curve for each placement: the means of its values (points, seeds), with intervals."""
+    """Return one curve for each placement: the means with intervals of its values (points, seeds), given by name."""
     return [
         make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), points=points)
         for name, each in values.items()
@@ -152,13 +152,13 @@ def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], poin
 
 
 def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
-    """Return log(post norm / pre norm) as (depths, seeds), from gradient norms (seeds, depths, placements)."""
+    """Return log(post norm / pre norm), shape (depths, seeds), from gradient norms (seeds, depths, placements)."""
     logs = np.log(norms)
     return (logs[..., TRAINED_PLACEMENTS.index("post")] - logs[..., TRAINED_PLACEMENTS.index("pre")]).T
 
 
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
-    """Return a figure of the last layer's gradient over the number of layers, by placement and as a ratio."""
+    """Return a figure of the last layer's gradient norm by number of layers: the ratio, and each placement."""
     layers = np.array(LAYER_COUNTS)
     ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_LOOK, np.exp, points=True)
     root = Curve("√L", layers, np.sqrt(layers), -1)
@@ -178,7 +178,7 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
 
 
 def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
-    """Return a figure of the test error over the learning rate, with a warm-up and without."""
+    """Return a figure of the test error by learning rate, in one panel with a warm-up and in one without."""
 
     def errors(outcome: GridOutcome) -> np.ndarray:
         return 100 * outcome.errors_by_rate
@@ -203,7 +203,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
-    """Return a figure of the residual stream's mean square over the number of residual branches passed."""
+    """Return a figure of the residual stream's mean square by number of passed residual branches."""
     relative = _divide_by_input_square(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
     panel = CurvePanel(
@@ -219,17 +219,17 @@ def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
 
 
 def _divide_by_input_square(squares: np.ndarray) -> np.ndarray:
-    """Return mean squares (seeds, 1 + branches, placements) relative to the mean square of the input."""
+    """Return mean squares (seeds, 1 + branches, placements) divided by the first one, that of the input."""
     return squares / squares[:, :1]
 
 
 def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
-    """Format the final test error at the learning rate at position `k`, with its interval."""
+    """Format the final test error at the learning rate at position `k`: "3.2 ± 0.7%"."""
     return format_mean_percent(outcome.errors_by_rate[k])
 
 
 def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
-    """Return the headline: the ratio of the gradients in the deepest networks."""
+    """Return the headline: the ratio of gradients in the deepest networks, or the progress until it is measured."""
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -237,7 +237,7 @@ def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
 
 
 def _judge_gradients(depth: Arrays) -> Verdict:
-    """Return one verdict: does the last layer's gradient fall with depth, relative to post norm's?"""
+    """Return the verdict on whether the last layer's gradient falls with depth for pre norm, relative to post norm."""
     if depth.get("share") != 1:
         return Verdict("open", "The gradients by depth are not computed yet.")
     x = np.log(LAYER_COUNTS) - np.mean(np.log(LAYER_COUNTS))
@@ -262,7 +262,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
 
 
 def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
-    """Return one verdict: does post norm need a warm-up more than pre norm, at a large and the best rate?"""
+    """Return the verdict on whether post norm needs a warm-up more than pre norm, at a large and at the best rate."""
     if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
         return Verdict("open", "The networks are not trained yet.")
     pair = {name: ended_outcomes[name] for name in ("post", "pre")}
@@ -291,13 +291,13 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
-    """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
+    """Return the position of the largest rate at which a placement learns with warm-up; None if it learns at none."""
     learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR)
     return int(learning[-1]) if len(learning) else None
 
 
 def _compare_warmup_benefit(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
-    """Compare the rise of the test error without the warm-up: post norm's against pre norm's.
+    """Return the mean of `post`, the rise of post norm's errors without warm-up, tested against 0 and pre norm's rise.
 
     Its p-value is the larger one of the rise and of its excess over pre norm's rise: both have to be clear.
     """
@@ -306,7 +306,7 @@ def _compare_warmup_benefit(post: np.ndarray, pre: np.ndarray) -> MeanDifference
 
 
 def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
-    """Format the test errors with and without warm-up, at the rate at position `k`, or at the best rates."""
+    """Format test errors with and without warm-up, at the rate at position `k`, or at each best rate if it is None."""
     words = []
     for name, outcomes in pair.items():
         warm, without = (_format_error_at_rate(each, each.best_rate_index if k is None else k) for each in outcomes)
@@ -316,7 +316,7 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
 
 
 def _judge_mean_square_growth(chain: Arrays) -> Verdict:
-    """Return one verdict: does the mean square double without normalization, grow linearly with pre norm?"""
+    """Return the verdict on whether the mean square doubles a branch without norm, and grows linearly with pre norm."""
     if chain.get("share") != 1:
         return Verdict("open", "The residual chain is not computed yet.")
     if not np.isfinite(chain["squares"]).all():
@@ -340,7 +340,7 @@ def _judge_mean_square_growth(chain: Arrays) -> Verdict:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
-    """Tabulate all errors at the end, one row per rate and seed."""
+    """Return a table, as columns by name, of final errors; one row per rate and seed."""
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for name, outcomes in ended_outcomes.items():
         for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):

@@ -44,7 +44,7 @@ STATISTICS_DIGITS = 256
 
 @dataclass(frozen=True)
 class PlacementTraining(SchemeJob, kind="experiments/placement/training", version=2):
-    """Job that trains networks of one placement at all learning rates and seeds, with and without a warm-up.
+    """Job that trains transformers of one placement at all learning rates and seeds, with and without a warm-up.
 
     Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
     """
@@ -101,7 +101,7 @@ class DepthGradients(NetworksJob, kind="experiments/placement/depth", version=1)
         return 0.05 + 0.35 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network, and yield the result so far after each."""
+        """Measure one network after the other, and yield the result so far after each."""
         from normviz.train.learning import shuffle_mini_batches, to_numpy
         from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 
@@ -136,7 +136,7 @@ class ResidualChain(NetworksJob, kind="experiments/placement/chain", version=2):
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network, and yield the result so far after each."""
+        """Measure one network after the other, and yield the result so far after each."""
         from normviz.train.learning import to_numpy
         from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 

@@ -23,20 +23,20 @@ SMALL_EPS = 1e-3
 
 
 def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
-    """Return the gradient's mean factor for one step back in time, (points, schemes, seeds)."""
+    """Return the gradient's growth factor per step back in time, (points, schemes, seeds), from norms by step."""
     return (norms[:, 0] / norms[:, -1]) ** (1 / (STEPS_BACK - 1))
 
 
 def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
-    """Return one curve for each scheme: the gradient's factor for a step back, over the points `x`."""
+    """Return one curve for each scheme: the gradient's growth factor per step back at the points `x`."""
     return [
         make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], look, points=True)
         for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True))
     ]
 
 
-def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Return a figure of the gradient's factor per step back in time over γ, with Wh and Ux together or apart."""
+def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+    """Return a figure of the gradient's growth factor per step back by γ, normalizing Wh + Ux or Wh and Ux apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
@@ -50,28 +50,28 @@ def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarr
         for title, norms in drawn
     ]  # fmt: skip
     return FigureSpec(
-        "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_range(setting, together)}.",
+        "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_factors(setting, together)}.",
         f"Before training, ‖∂L/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
         f"A gradient vanishes or explodes where it clearly changes more than {FOLD_LIMIT:g}-fold over these steps. "
         "The network without normalization has no γ.",
     )  # fmt: skip
 
 
-def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
-    """Return a figure of the gradient's factor per step back in time over the scale of the initial weights."""
+def draw_factors_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
+    """Return a figure of the gradient's growth factor per step back by scale of the initial weights, at γ = `gain`."""
     panel = CurvePanel(
         f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip
     return FigureSpec(
         "scales", [panel], f"Factor of the gradient for each step back, over the scale: "
-                           f"{_describe_range(setting, norms)}.",
+                           f"{_describe_factors(setting, norms)}.",
         "Before training. A flat line: the scheme is invariant to the scale of the weights.",
     )  # fmt: skip
 
 
-def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
-    """Describe the range of each scheme's mean factor over the points."""
+def _describe_factors(setting: ComparisonSetting, norms: np.ndarray) -> str:
+    """Format the range over the points of each scheme's mean growth factor: "Batch 0.8 to 1.2; Layer 0.7 to 1"."""
     means = estimate_mean(_compute_step_factors(norms))[0]
     return "; ".join(
         f"{label} {typeset(float(low), 2)} to {typeset(float(high), 2)}"
@@ -80,13 +80,13 @@ def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
 
 
 def _find_headline_position(setting: ComparisonSetting) -> int | None:
-    """Return the position of layer norm in the setting's schemes, else of the first that normalizes, else None."""
+    """Return the position of layer norm in the schemes, or else of the first that normalizes; None if none does."""
     acting = [k for k, row in enumerate(setting.rows) if row.key != "none"]
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
-    """Return a headline with the range of the factor over γ; empty without a scheme that normalizes."""
+def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
+    """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:
         return ""
@@ -98,7 +98,7 @@ def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
 def judge_gradients(
     setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
 ) -> Verdict:
-    """Return one verdict: does invariance to re-scaling keep gradients from vanishing and exploding?"""
+    """Return the verdict on whether invariance to re-scaling keeps gradients from vanishing and exploding."""
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
         return Verdict("open", "Gradients back in time: not computed yet.")
     factors = _compute_step_factors(scaled["norms"])
@@ -107,7 +107,7 @@ def judge_gradients(
     acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
     same = [k for k in acting if changes[k] < INVARIANCE_FACTOR]
     if "none" not in keys or not acting:
-        return Verdict("open", "To compare gradients takes networks with normalization, and without.")
+        return Verdict("open", "To judge the gradients, choose No norm and another scheme.")
     none = estimate_mean(factors[:, keys.index("none")])[0]
     span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:
@@ -124,7 +124,7 @@ def judge_gradients(
     over_gains = _compute_step_factors(together["norms"])
     said += [
         f"From γ = {typeset(FIRST_GAINS[0])} to {typeset(FIRST_GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_classes(fate)}."
+        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_stability(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _find_headline_position(setting)
@@ -138,7 +138,7 @@ def judge_gradients(
 
 
 def _classify_gradients(norms: np.ndarray) -> np.ndarray:
-    """Classify gradients as vanishing (−1), exploding (1) or neither (0), an array (schemes, points)."""
+    """Return −1 for vanishing gradients, 1 for exploding ones, else 0, shape (schemes, points), from norms by step."""
     logs = np.log(norms[:, 0] / norms[:, -1])
     signs = np.sign(logs.mean(-1))
     limits = signs * np.log(FOLD_LIMIT)
@@ -153,8 +153,8 @@ def _classify_gradients(norms: np.ndarray) -> np.ndarray:
     return (signs * np.reshape(beyond, signs.shape)).T
 
 
-def _describe_classes(fate: np.ndarray) -> str:
-    """Describe at which γ a scheme's gradient vanishes or explodes, from its row of `_classify_gradients`."""
+def _describe_stability(fate: np.ndarray) -> str:
+    """Return in words at which γ a scheme's gradient vanishes or explodes; `fate`: its row of `_classify_gradients`."""
     places = {
         word: [typeset(gain) for gain, each in zip(FIRST_GAINS, fate, strict=True) if each == sign]
         for word, sign in (("vanishes", -1), ("explodes", 1))

@@ -46,7 +46,7 @@ STATISTICS_DIGITS = 512
 
 
 def list_leading_steps(max_wait: int) -> range:
-    """Return the numbers of empty leading steps in test sequences; training sequences have 0 to `max_wait`."""
+    """Return the numbers of empty leading steps in test sequences, from 0 to beyond the training's `max_wait`."""
     return range(2 * max_wait + 5)
 
 
@@ -121,7 +121,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
 
 @dataclass(frozen=True)
 class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
-    """Job that measures ‖∂L/∂h_t‖ before training at each of `STEPS_BACK` steps, for every point.
+    """Job that measures the gradient of the state, ‖∂L/∂h_t‖, at the last `STEPS_BACK` steps before any training.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
@@ -140,7 +140,7 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
         return len(self.points) * STEPS_BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure point by point; every network reads the digits of its first mini-batches one after another."""
+        """Measure one point after the other, on sequences of several digits, and yield the result so far after each."""
         from normviz.train import learning
         from normviz.train.dense import load_digit_parts
         from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences, measure_state_gradients
@@ -163,7 +163,7 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
 
 @dataclass(frozen=True)
 class LayoutTraining(NetworksJob, kind="experiments/recurrent/layouts", version=3):
-    """Job that trains networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`.
+    """Job that trains networks whose inputs Ux are normalized over all time steps at once, in each of `LAYOUT_SCHEMES`.
 
     Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
     before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors

@@ -26,7 +26,7 @@ VERDICT_SIGNS: dict[VerdictKey, str] = {"holds": "✔", "holds-if": "◐", "wron
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of an experiment on its claim.
+    """The verdict of an experiment on a claim.
 
     Attributes:
         word: a key of `VERDICT_TEXTS`.
@@ -44,12 +44,12 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict in words, of a claim that holds under a condition with that condition."""
+        """The verdict in words; "holds-if" with its extent: "Holds for batches of 2"."""
         return f"Holds {self.extent}" if self.word == "holds-if" and self.extent else VERDICT_TEXTS[self.word]
 
 
 def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "") -> str:
-    """Describe where a claim holds, as words behind "Holds".
+    """Return in words where a claim holds, to follow "Holds": "for batches of 2, but not for 8".
 
     Args:
         signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
@@ -67,7 +67,7 @@ def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "
 
 
 def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
-    """Combine several verdicts: "open" if one is, the common one if all agree, else "holds-if"."""
+    """Combine the keys of verdicts: "open" if one is open, the common key if all agree, else "holds-if"."""
     found = set(words)
     if "open" in found:
         return "open"
@@ -75,7 +75,7 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Return the verdict for signs 1, 0 and −1: "holds" if all are 1, "holds-if" if some are, else "wrong" or "open".
+    """Return the key of a verdict from signs: "holds" if all are 1, "holds-if" if some are, else "wrong" or "open".
 
     "wrong" if one of them is −1, "open" if all are 0.
     """
@@ -83,7 +83,7 @@ def judge_signs(signs: Sequence[int]) -> VerdictKey:
 
 
 def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Join verdicts, by topic, into one with all of their sentences, each sentence once."""
+    """Join verdicts, given by topic, into one verdict with their combined key and all sentences, each once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
     signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
     extents = [
@@ -99,14 +99,14 @@ NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
 
 
 def describe_progress(names: Iterable[str]) -> str:
-    """Return the headline before the first result, with the names of the networks whose training has begun."""
+    """Return the headline before the first result: "Training of batch norm has begun." or "Nothing is trained yet."."""
     begun = [*names]
     return f"Training of {join_words(begun, 'and')} has begun." if begun else "Nothing is trained yet."
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A heat map of numbers by row and column; NaN leaves a cell empty.
+    """A heat map's numbers (rows, columns) and labels; NaN leaves a cell empty.
 
     `ends`: the numbers at both ends of the colour scale; the lower end is the better one.
     """
@@ -123,7 +123,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """One figure of a report.
+    """Specification of one figure of a report.
 
     Attributes:
         key: the key of its element on the page.
@@ -142,7 +142,7 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of the results so far.
+    """The report of an experiment on the results so far.
 
     Attributes:
         headline: the main result, in a sentence with numbers.
@@ -159,7 +159,7 @@ class Report:
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
     def get_verdict(self, claim: str) -> Verdict:
-        """Return the verdict on one of the experiment's claims."""
+        """Return the verdict on the claim with this id, by default the one on the whole experiment."""
         return self.verdicts.get(claim, self.verdict)
 
 
@@ -172,7 +172,7 @@ def make_band_curve(
     points: bool = False,
     apart: bool = False,
 ) -> Curve:
-    """Return the curve of the means of values (points, seeds), with a band of 95% intervals.
+    """Return a curve of the means over the seeds of `values`, with a band of 95% intervals.
 
     Args:
         name: the name of the curve.
@@ -188,12 +188,12 @@ def make_band_curve(
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Convert rows with equal keys to columns by key; no columns without rows."""
+    """Convert rows with the same keys to columns by key; an empty dict without rows."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def start_table(networks: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the first columns of a table with a row for every value and seed: the values, and "seed"."""
+    """Return the columns `name` and "seed" of a table with a row for every value and seed."""
     return {name: [value for value in values for _ in networks], "seed": [*networks] * len(values)}
 
 

@@ -85,21 +85,21 @@ class Setting(ComparisonSetting):
 
     @property
     def initial_eps_values(self) -> tuple[float, ...]:
-        """The initial values of the learned ε, largest first."""
+        """The initial values of a learned ε, largest first."""
         return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
 
     def make_job(self, k: int, first: float | None) -> LearnedEpsTraining:
-        """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
+        """Return the job that trains the scheme at position `k` with ε learned from `first`, or fixed if it is None."""
         start = DEFAULT_EPS if first is None else first
         return LearnedEpsTraining.of(self, row=self.rows[k], first=start, learned=first is not None)
 
     def make_jobs(self, k: int) -> list[LearnedEpsTraining]:
-        """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
+        """Return the jobs of the scheme at position `k`: one with a fixed ε, and one for each initial value of ε."""
         return [self.make_job(k, first) for first in (None, *self.initial_eps_values)]
 
 
 def list_jobs(setting: Setting) -> list[LearnedEpsTraining]:
-    """Return the jobs of all schemes: per scheme one with a fixed ε, and one for each initial value of a learned ε."""
+    """Return for each scheme a job with a fixed ε, and one for each initial value of a learned ε."""
     return [part for k in range(len(setting.rows)) for part in setting.make_jobs(k)]
 
 
@@ -108,7 +108,7 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return a scheme's test errors by variant, each variant at its settings of lowest mean validation error.
+    """Return test errors (seeds,) by key of `VARIANTS`, each with the settings of lowest validation error.
 
     The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """
@@ -125,12 +125,12 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
-    """Return the ε that a scheme learned without an L1 term, (layers, initial values, rates, seeds)."""
+    """Return the ε learned by the scheme at position `k` without an L1 term, (layers, initial values, rates, seeds)."""
     return np.stack([results[setting.make_job(k, first)]["eps"][:, 0] for first in setting.initial_eps_values], axis=1)
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
-    """Compute the rank correlation of ε with depth over axis 0 of ε (layers, …); −1 if ε falls at every layer.
+    """Return the rank correlation (…) of ε (layers, …) with depth; −1 if ε falls from every layer to the next.
 
     Example:
         >>> correlate_with_depth(np.array([[0.3], [0.2], [0.1]])).tolist()
@@ -143,13 +143,13 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report with the test error of every scheme and variant, and the learned ε by layer."""
+    """Return a report: the test error of every scheme and variant, and the learned ε by layer."""
     ended = {part for part in list_jobs(setting) if part in results and results[part]["share"] == 1}
     schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
-    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_error(setting, levels)}
+    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels)}
     joined = join_verdicts(dict(zip(("the trend of ε", "the test error"), verdicts.values(), strict=True)))
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
@@ -180,7 +180,7 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
 
 
 def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
-    """Return a figure of the learned ε by layer, for every learning rate."""
+    """Return a figure of the learned ε by layer, with a panel for every learning rate; `eps` is by scheme position."""
     panels, said = [], []
     for j, rate in enumerate(LEARNING_RATES):
         curves = []
@@ -201,7 +201,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
 
 
 def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
-    """Return the headline: for how many schemes a learned ε and an L1 term lower the test error."""
+    """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers."""
     if not levels:
         return NOT_TRAINED.says
     effects = _compare_variants(levels)
@@ -215,7 +215,7 @@ additional L1 term; each with "better", "worse" or "unclear"."""
 
 
 def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
-    """Return the change of each scheme's test error by variant, with Holm's correction for their number."""
+    """Return for each scheme three comparisons of variants' test errors: both − plain, ε − plain, both − ε."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
     found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
     words = {-1: "better", 0: "unclear", 1: "worse"}
@@ -223,8 +223,8 @@ def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
     return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
 
 
-def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
-    """Return one verdict: do a learned ε and an L1 term together lower the test error of every scheme?"""
+def _judge_test_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
+    """Return the verdict on whether a learned ε with an L1 term lowers the test error of every scheme."""
     if len(levels) < len(setting.rows):
         return NOT_TRAINED
     texts, together = [], {}
@@ -253,7 +253,7 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
 
 
 def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
-    """Return one verdict: does the ε that divisive normalization learns fall with depth at every learning rate?"""
+    """Return the verdict on whether divisive normalization's learned ε falls with depth at every learning rate."""
     if len(eps) < len(setting.rows):
         return NOT_TRAINED
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
@@ -283,12 +283,12 @@ def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Ve
 
 
 def _join_numbers(numbers: Sequence[float]) -> str:
-    """Join numbers as in a sentence: "1, 0.1 and 0.01"."""
+    """Format numbers as in a sentence: "1, 0.1 and 0.01"."""
     return join_words(map(typeset, numbers), "and")
 
 
 def _format_change(change: MeanDifference, effect: str) -> str:
-    """Format a change of the test error in percentage points: "-0.6 ± 0.2 points", or "no clear change"."""
+    """Format a change of the test error, "-0.6 ± 0.2 points"; "no clear change" for the effect "unclear"."""
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 

@@ -29,7 +29,7 @@ MEASUREMENT_COUNT = 3
 
 @dataclass(frozen=True)
 class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
-    """Job that trains networks of one scheme and first ε, at all L1 factors, learning rates and seeds.
+    """Job that trains networks of one scheme and initial ε, at all L1 factors, learning rates and seeds.
 
     Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,
     "eps" (layers, penalties, rates, seeds).

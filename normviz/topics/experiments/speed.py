@@ -60,13 +60,13 @@ class Setting(ComparisonSetting):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the largest tensor."""
+        """The shape (N, H, W, C) of the largest tensor."""
         return max(EXAMPLES), SIDE, SIDE, self.channels
 
 
 @dataclass(frozen=True)
 class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
-    """Job that times all schemes in turn on one tensor.
+    """Job that times one layer of each scheme, in turn, on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
 
@@ -85,7 +85,7 @@ class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of all rounds, with a supplement for the slowest schemes."""
+        """Expected seconds of all rounds; schemes that decompose matrices or slide windows take longer."""
         elements, channels = int(np.prod(self.shape)), self.shape[-1]
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
@@ -97,7 +97,7 @@ class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
         return TIMING_REPEATS * (self.rounds + 1) * each
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Time round by round, and yield the result so far; a first round is not counted."""
+        """Time one round after the other, and yield the result so far after each; a warm-up round is not counted."""
         from normviz.train.layer_timing import LayerBenchmark
         from normviz.train.learning import format_device_name, get_thread_count, open_float32_device
 
@@ -118,13 +118,13 @@ class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
 
 
 def list_jobs(setting: Setting) -> list[SpeedTiming]:
-    """Return a job for every tensor, the smallest first."""
+    """Return a job for every tensor size, the smallest first."""
     shapes = ((examples, *setting.shape[1:]) for examples in EXAMPLES)
     return [SpeedTiming.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
 
 
 class TimeRatio(NamedTuple):
-    """Ratio of two times measured in the same rounds, with its interval; NaN without times.
+    """Mean ratio of two times that are measured in the same rounds, with its 95% interval; NaN without times.
 
     Attributes:
         low, middle, high: the geometric mean over the rounds, and the ends of its 95% interval.
@@ -138,7 +138,7 @@ class TimeRatio(NamedTuple):
 
     @classmethod
     def from_times(cls, times: np.ndarray, others: np.ndarray) -> "TimeRatio":
-        """Return the ratio of `times` to `others`, paired by round.
+        """Return the ratio of `times` to `others`, both (rounds,) and paired.
 
         Example:
             >>> TimeRatio.from_times(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0])).text
@@ -159,7 +159,7 @@ TimeRatios = Mapping[tuple[int, int], Sequence[TimeRatio]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: the ratio of layer norm's time to RMS norm's, and all times relative to that of a copy."""
+    """Return a report: the ratio of layer norm's time to RMS norm's, and all times relative to that of copying."""
     found = {part.shape: results[part] for part in list_jobs(setting) if part in results}
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
@@ -171,7 +171,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
-    """Tabulate the measured times; one row per size, implementation, scheme and pass."""
+    """Return a table, as columns by name, of times; one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(
@@ -195,7 +195,7 @@ def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -
 
 
 def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Return a figure of the times relative to a copy's, by size and scheme; a panel per implementation and pass."""
+    """Return a figure of times relative to copying, by size and scheme; a panel per implementation and pass."""
     panels, words = [], []
     for w, way in enumerate(IMPLEMENTATION_NAMES):
         for p, which in enumerate(PASS_NAMES):
@@ -242,7 +242,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
 def _make_ratio_panel(
     title: str, ratios: Mapping[str, Sequence[TimeRatio]], looks: Sequence[int], shapes: Iterable[Shape], axis: str
 ) -> CurvePanel:
-    """Make a panel of ratios by tensor size, with the ratios of one size side by side."""
+    """Return a panel with a curve of ratios per name over the tensor shapes; `axis` is the label of the y axis."""
     shift = 0.7 / len(ratios)
     each = []
     for place, (look, (label, of)) in enumerate(zip(looks, ratios.items(), strict=True)):
@@ -254,7 +254,7 @@ def _make_ratio_panel(
 
 
 def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatios:
-    """Return layer norm's time divided by RMS norm's, by implementation and pass; empty unless both are chosen."""
+    """Return layer norm's over RMS norm's time per size, by (implementation, pass); empty unless both are timed."""
     keys = [row.key for row in setting.rows]
     if not found or not {SIMPLER, OTHER} <= set(keys):
         return {}
@@ -267,7 +267,7 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatio
 
 
 def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
-    """Return the headline: the range of the ratio over all sizes, implementations and passes."""
+    """Return the headline: the range of the ratio over sizes, implementations and passes, or the progress so far."""
     if len(ended_results) < len(EXAMPLES):
         return f"{len(ended_results)} of {len(EXAMPLES)} sizes are timed."
     middles = [each.middle for ratios in _compare_times(setting, ended_results).values() for each in ratios]
@@ -276,8 +276,8 @@ def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> 
     return f"Layer norm takes {typeset(min(middles), 2)} to {typeset(max(middles), 2)} times as long as RMS norm."
 
 
-def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
-    """Return the sizes at which RMS norm is faster or slower, in words: "RMS norm is faster at all sizes"."""
+def _describe_faster_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
+    """Return where RMS norm is faster (sign 1) or slower (−1) in words: "RMS norm is faster at all sizes"."""
     words = []
     for sign, word in ((1, "faster"), (-1, "slower")):
         here = [f"{size:,}" for size, each in zip(sizes, signs, strict=True) if each == sign]
@@ -289,7 +289,7 @@ def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
 
 
 def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Verdict:
-    """Return one verdict: does RMS norm take less time than layer norm at every size, implementation and pass?"""
+    """Return the verdict on whether RMS norm takes less time than layer norm at every size, implementation and pass."""
     keys = [row.key for row in setting.rows]
     if not {SIMPLER, OTHER} <= set(keys):
         return Verdict("open", f"The claim compares {SCHEMES[SIMPLER].name} with {SCHEMES[OTHER].name}: choose both.")
@@ -302,7 +302,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     sizes = [int(np.prod(shape)) for shape in ended_results]
     says = "; ".join(
         f"in {IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}, {', '.join(each.text for each in compared[w, p])}: "
-        f"{_judge_sizes(each, sizes)}"
+        f"{_describe_faster_sizes(each, sizes)}"
         for (w, p), each in signs.items()
     )
     first = next(iter(ended_results.values()))
@@ -319,12 +319,12 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
         f"Layer norm's time over RMS norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"{why}Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of "
         "PyTorch, may give other times.",
-        extent=_count_faster_times(signs),
+        extent=_format_faster_counts(signs),
     )
 
 
-def _count_faster_times(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
-    """Return for how many timings RMS norm is faster: "for 5 of 6 timings in the general form, 0 of 6 in …"."""
+def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
+    """Format the number of timings with sign 1: "for 5 of 6 timings in the general form, 0 of 6 in …"."""
     faster: dict[str, list[bool]] = {}
     for (w, _), each in signs.items():
         faster.setdefault(IMPLEMENTATION_NAMES[w], []).extend(sign > 0 for sign in each)

@@ -20,18 +20,18 @@ PREFIX = PAGE + " "
 
 @dataclass(frozen=True)
 class Page:
-    """The values that the page's link holds besides the settings of experiments."""
+    """The values of the page's link besides the settings of experiments."""
 
     show: str = choice(next(iter(EXPERIMENTS)), {key: each.title for key, each in EXPERIMENTS.items()})
 
 
 def make_name_prefix(key: str) -> str:
-    """Return the prefix that an experiment's values have in the link."""
+    """Return the prefix of the names of an experiment's settings in the link: "batch-size" gives "batch_size_"."""
     return key.replace("-", "_") + "_"
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page, and a link with the current names of former experiments and of their settings.
+    """Return the page's key, and the link's values with former names of experiments and settings translated to current.
 
     Example:
         >>> translate_former_link({"show": "sparsity", "sparsity_first": "0.3"})
@@ -54,13 +54,13 @@ def get_shown_experiment(view: View) -> Experiment:
 
 
 def get_shown_values(view: View) -> View:
-    """Return the values of the shown experiment, by the names of its settings."""
+    """Return the view's values that are settings of the shown experiment, by their names without prefix."""
     experiment = get_shown_experiment(view)
     return extract_values(experiment.setting, make_name_prefix(experiment.key), view)
 
 
 def compute_axis_lengths(view: View) -> dict[str, int]:
-    """Return the length of every axis, by name, of the shown experiment's first normalized layer."""
+    """Return the lengths of N, H, W and C of the shown experiment's first normalized layer by axis name."""
     given = {name: each for name, each in get_shown_values(view).items() if name != "own"}
     given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
     shape = _get_layer_shape(view["show"], tuple(given.items())) if "own" in get_shown_values(view) else (1, 1, 1, 1)
@@ -69,12 +69,12 @@ def compute_axis_lengths(view: View) -> dict[str, int]:
 
 @lru_cache(maxsize=64)
 def _get_layer_shape(key: str, setting_values: tuple[tuple[str, Any], ...]) -> Shape:
-    """Return the shape of an experiment's first normalized layer. Cached: each rule of a custom scheme needs it."""
+    """Return the shape of an experiment's first normalized layer, cached, as each rule of a custom scheme needs it."""
     return build_settings(EXPERIMENTS[key].setting, dict(setting_values)).shape
 
 
 def get_chosen_schemes(setting_values: View) -> Sequence[str]:
-    """Return the chosen schemes of an experiment's values: several, one, or none."""
+    """Return the keys of the schemes that an experiment's values choose, from "schemes" or "scheme"; may be empty."""
     return setting_values.get("schemes") or [setting_values[name] for name in ("scheme",) if name in setting_values]
 
 
@@ -90,7 +90,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value of the link affects the shown experiment; others are left out of link and controls."""
+    """Return True if the link's value `name` affects the shown experiment, so that link and controls have it."""
     if name == "show":
         return True
     if name in custom.CUSTOM_KEYS:
@@ -102,18 +102,18 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def is_value_relevant(setting_values: View, name: str) -> bool:
-    """Return True if a setting of an experiment affects it with the chosen schemes."""
+    """Return True if an experiment's setting `name` affects the chosen schemes, as "groups" does group norm."""
     # own is written rule by rule
     return name != "own" and is_relevant_to_any(get_chosen_schemes(setting_values), name)
 
 
 def list_shown_params(view: View) -> list[Param]:
-    """Return the link parameters of the shown experiment."""
+    """Return the parameters of the link that are settings of the shown experiment."""
     return [param for param in PARAMS if param.name.startswith(make_name_prefix(view["show"]))]
 
 
 def describe_changes(view: View) -> str:
-    """Return the settings, besides the schemes, that differ from their defaults, as in "Steps 20, First seed 1"."""
+    """Format the settings, except the schemes, that differ from their defaults: "Steps 20, First seed 1"."""
     params = list_shown_params(view)
     defaults, _ = clean_values(params, {})
     found = []
@@ -125,7 +125,7 @@ def describe_changes(view: View) -> str:
 
 
 def build_shown_setting(view: View) -> Any:
-    """Return the setting of the shown experiment; raise InvalidInput for invalid values."""
+    """Build the shown experiment's `Setting` from the view's values; raise InvalidInput for invalid ones."""
     given = get_shown_values(view)
     setting, own = get_shown_experiment(view).setting, custom.build_custom_scheme(view)
     own = own if setting.weighted else own.with_weight_scheme(None)

@@ -54,14 +54,14 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the training, and of the shift of the test pictures."""
+    """Settings of the training and of the shift of the test pictures."""
 
     shift: str = choice("bright", SHIFT_NAMES, label="Shift", help="Of all test pictures, in the same way.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
 def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor":
-    """Return pictures 0..1 with a change of brightness, contrast or both; level 0 changes nothing.
+    """Return pictures with values from 0 to 1, changed in brightness, contrast or both; `level` 0 changes nothing.
 
     "bright" is min(x + s, 1), "washed" (1 − s)x + s, "dim" (1 − s)x.
     """
@@ -72,7 +72,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticsRepairTraining(DenseGrid, kind="experiments/repair", version=1):
-    """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
+    """Job that trains networks of one scheme, and tests them on shifted pictures with old and new statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
     of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,
@@ -82,7 +82,7 @@ class StatisticsRepairTraining(DenseGrid, kind="experiments/repair", version=1):
     shift: str
 
     def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
-        """Return the errors on shifted test digits; the seeds put them in different orders."""
+        """Return the error rates on shifted test digits by kind of statistics, with last axes (rates, seeds)."""
         from normviz.train.learning import to_numpy
 
         def as_grid(errors: list["torch.Tensor"]) -> np.ndarray:
@@ -134,7 +134,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
-    """Collect the test errors by strength of the shift: batch norm's for each kind of statistics, and layer norm's."""
+    """Return test errors (levels, seeds) by curve name: batch norm with each kind of statistics, and layer norm."""
     lines = {}
     if batch := ended_outcomes.get("batch"):
         lines["running averages"] = batch.get_at_best_rate("running")
@@ -147,7 +147,7 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error over the strength of the shift."""
+    """Return a figure of the test error by strength of the shift."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
@@ -163,7 +163,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error over the number of test pictures that are normalized together."""
+    """Return a figure of the test error by number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [
@@ -209,7 +209,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
 
 
 def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
-    """Return the headline: the test error before and after new statistics, if they clearly differ."""
+    """Return the headline: the test errors with running averages and with recalculated statistics, if these help."""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED.says
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
@@ -222,7 +222,7 @@ def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome])
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
-    """Return one verdict: do new statistics lower the test error at every strength of the shift?"""
+    """Return the verdict on whether recalculated statistics lower the test error at every strength of the shift."""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def choose_measured_steps(length: int, points: int) -> np.ndarray:
-    """Choose at most `points` steps from 1 to `length`, evenly spread, with the first and the last."""
+    """Return the numbers of at most `points` steps from 1 to `length`, evenly spread, with the first and the last."""
     return np.unique(np.linspace(1, length, points).round().astype(int))
 
 
@@ -26,7 +26,7 @@ StackableArrays = np.ndarray | Sequence[np.ndarray]
 def make_job_step(
     share: float, device: "torch.device", collect: Callable[[], Mapping[str, StackableArrays]]
 ) -> JobStep[Arrays]:
-    """Make a job step; its result holds the arrays that `collect` returns, the finished share and the device."""
+    """Make a job step whose result holds the arrays that `collect` returns, the finished share and the device."""
 
     def result() -> Arrays:
         from normviz.train.learning import format_device_name
@@ -58,7 +58,7 @@ class TrainingHistory:
 
     @property
     def is_measured(self) -> bool:
-        """True if errors are measured at the last step."""
+        """True if errors are due after the last added step."""
         return len(self.losses) in self.marks
 
     @property
@@ -67,20 +67,20 @@ class TrainingHistory:
         return len(self.losses) / self.length
 
     def reshape_to_grid(self, values: "torch.Tensor") -> np.ndarray:
-        """Return values of all networks as an array in the shape of the grid."""
+        """Convert a tensor with a value per network to an array in the shape of the grid."""
         return values.detach().cpu().numpy().reshape(self.shape)
 
     def add_losses(self, losses: "torch.Tensor") -> None:
-        """Add the losses of a step, (schemes, networks)."""
+        """Append the losses of the next step, (schemes, networks)."""
         self.losses.append(self.reshape_to_grid(losses))
 
     def add_errors(self, **errors: "torch.Tensor") -> None:
-        """Add errors measured at the last step, by kind, each (schemes, networks)."""
+        """Append errors measured after the last step, by kind such as "test", each (schemes, networks)."""
         for name, each in errors.items():
             self.errors[name].append(self.reshape_to_grid(each))
 
     def make_step(self, device: "torch.device") -> JobStep[Arrays]:
-        """Return the last step as a job step with the result so far.
+        """Return a job step with the finished share and the result so far.
 
         The result holds "measured", the measured steps; "losses", the mean losses since the measured step before; every
         kind of errors, (measured steps, …); and the extra results.
@@ -98,5 +98,5 @@ class TrainingHistory:
 
 
 def to_percent(errors: np.ndarray) -> np.ndarray:
-    """Return shares in per cent, at least 0.1 for a logarithmic axis (one of 450 test digits is 0.22)."""
+    """Return error rates in per cent, at least 0.1 for a logarithmic axis (one of 450 test digits is 0.22)."""
     return np.maximum(100 * errors, 0.1)

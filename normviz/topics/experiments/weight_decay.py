@@ -50,7 +50,7 @@ LAST_BATCHES = 20
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the training of the twins."""
+    """Settings of the networks and their twins, which train with another weight decay or learning rate."""
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3):
-    """Job that trains networks of one scheme, and twins that differ from them in weight decay or learning rate.
+    """Job that trains networks of one scheme with weight decay, and twins with another weight decay or learning rate.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
     weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
@@ -80,7 +80,7 @@ class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3)
         return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train w ← w − η (∂L/∂w + λw) and its twins, and yield the result so far after every step."""
+        """Train with w ← w − η (∂L/∂w + λw) and with each twin's rule, and yield the result so far after every step."""
         from normviz.train.dense import COMPARISON_DTYPE, Dense, load_digit_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
@@ -122,12 +122,12 @@ class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3)
 
 
 def list_jobs(setting: Setting) -> list[WeightDecayTraining]:
-    """Return one job per scheme, which trains its network and the network's twins."""
+    """Return one job per scheme, which trains its networks and their twins."""
     return [WeightDecayTraining.of(setting, row=row) for row in setting.rows]
 
 
 class Outcome(NamedTuple):
-    """The result of one scheme: the differences in loss between twins after the training, by seed.
+    """The result of one scheme: the differences in loss between twins after the training.
 
     Attributes:
         gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
@@ -141,7 +141,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, result: Arrays) -> "Outcome":
-        """Read the outcome from the arrays of a finished job."""
+        """Return the outcome from a job's result, at its last measured step."""
         effective = result["effective"][-1]
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = effective[DECAYED] / effective[PLAIN]
@@ -149,7 +149,7 @@ class Outcome(NamedTuple):
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """The relation of the matched twin to the twin with weight decay, over all seeds.
+        """The key for how the losses of the matched twin differ from those with weight decay, over all seeds.
 
         "same" or "apart"; "rounding" if a single rounding separates twins as far; "nothing" if weight decay
         changes nothing in these networks; "diverged" if losses are not finite.
@@ -163,7 +163,7 @@ class Outcome(NamedTuple):
 
 
 def compute_twin_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L − L'| / max(L, L') for the loss L of every twin, (twins, seeds); L' is the loss with weight decay.
+    """Return |L − L'| / max(L, L') for losses L (twins, seeds), where L' is the loss of the twin with weight decay.
 
     The gap is infinite if a loss is not finite.
     """
@@ -174,14 +174,14 @@ def compute_twin_gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def is_length_invariant(setting: Setting, row: SchemeSpec) -> bool:
-    """Return True if Table 1 predicts that the layer is invariant to the length of its weights at ε = 0."""
+    """Return True if the scheme's first layer is predicted to be invariant to the length of its weights at ε = 0."""
     return predict(
         row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *LAYER_WIDTHS), eps=0.0
     ).invariant
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: loss differences between networks trained with and without weight decay, and effective rates."""
+    """Return a report: the loss differences of twins from networks with weight decay, and effective learning rates."""
     found = {part.row: results[part] for part in list_jobs(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
@@ -191,7 +191,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
-    """Tabulate each twin's loss and its relative difference from weight decay's; a row per scheme, seed and twin."""
+    """Return a table, as columns by name, of the twins' losses and gaps; one row per scheme, seed and twin."""
     return tabulate([
         {
             "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
@@ -204,7 +204,7 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Return a figure of the relative differences of the twins' losses by step, for each scheme."""
+    """Return a figure of the relative differences of the twins' losses by step, with a panel for each scheme."""
     panels = [
         CurvePanel(
             row.scheme.label,
@@ -226,7 +226,7 @@ def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, 
 
 
 def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Return a figure of the effective learning rates of the twins by step, for each scheme."""
+    """Return a figure of the twins' effective learning rates η/‖W‖² by step, with a panel for each scheme."""
     panels = [
         CurvePanel(
             row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
@@ -243,7 +243,7 @@ def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[Scheme
 
 
 def _make_twin_curves(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
-    """Make curves of some twins from values (measured steps, twins, seeds), for a logarithmic axis."""
+    """Return a curve for each position in `twins`: geometric means of `values` (measured steps, twins, seeds)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         logarithms = np.log10(values)
     return [
@@ -252,7 +252,7 @@ def _make_twin_curves(steps: np.ndarray, values: np.ndarray, twins: tuple[int, .
 
 
 def _format_geometric_mean(values: np.ndarray) -> str:
-    """Return the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
+    """Format the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, half_width = estimate_mean(np.log10(np.maximum(values, MIN_DRAWN_GAP)))
     middle, low, high = (typeset(float(10**each), 2) for each in (mean, mean - half_width, mean + half_width))
@@ -260,7 +260,7 @@ def _format_geometric_mean(values: np.ndarray) -> str:
 
 
 def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
-    """Return the headline: the effect of weight decay with batch norm, or else with the first scheme."""
+    """Return the headline: the effect of weight decay with batch norm or, without it, with the first trained scheme."""
     row = next((row for row in ended_outcomes if row.key == "batch"), next(iter(ended_outcomes), None))
     if row is None:
         return "No scheme is trained yet."
@@ -274,7 +274,7 @@ def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome])
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> Verdict:
-    """Return one verdict: does a matched learning rate replace weight decay where the weights' length has no effect?"""
+    """Return the verdict on whether a matched learning rate replaces weight decay in length-invariant layers."""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     condition = (
@@ -315,7 +315,7 @@ _KINDS = {
 
 
 def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool) -> str:
-    """Return a sentence on the losses of the twins of a scheme, and its conclusion."""
+    """Return sentences on the losses of a scheme's twins; `is_clear` is True if weight decay clearly changes them."""
     why = ""
     if setting.eps and is_length_invariant(setting, row):
         why = f", since at ε = {typeset(setting.eps)} the output depends on the length"

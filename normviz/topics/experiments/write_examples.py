@@ -19,7 +19,7 @@ from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_pat
 
 
 def write_example(key: str) -> str:
-    """Run an experiment with its default setting, write its file, and return a line on it.
+    """Run an experiment with its default setting, write its shipped file, and return a line to print.
 
     Raises:
         InvalidInput: if no experiment has this key.
@@ -42,7 +42,7 @@ def write_example(key: str) -> str:
 
 
 def main(keys: Sequence[str]) -> int:
-    """Write the files of these experiments, or of all without a key; return the exit code."""
+    """Write the shipped files of the experiments in `keys`, or of all if it is empty; return the exit code."""
     for key in keys or EXPERIMENTS:
         try:
             print(write_example(key), flush=True)

@@ -6,7 +6,7 @@ from normviz.core.rows import index_by_key
 
 
 class Mistake(NamedTuple):
-    """Known mistake: its key and name, the mistake in one sentence, and the remedy."""
+    """A known mistake: its key, its name, a sentence that describes it, and its remedy."""
 
     key: str
     name: str

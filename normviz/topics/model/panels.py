@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
+from normviz.charts.chart import Figure
+from normviz.core.registry import SCHEMES
 from normviz.describe.markdown import escape_markdown
+from normviz.describe.problems import PROBLEMS
 from normviz.describe.wording import format_shape
-from normviz.topics.model.channels import compare_averages
+from normviz.topics.model.channels import compare_after_pass, compare_averages
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
-    find_single_value,
     format_address,
     make_lab_link,
     make_recorded_tensor,
@@ -25,10 +26,10 @@ from normviz.topics.model.wording import (
     WHOLE_MODEL,
     describe_influences,
     describe_layer,
-    describe_soundness,
-    list_cancelled,
     name_scheme,
     name_statistics,
+    name_thread,
+    shares_problem,
     summarize_model,
     tabulate_rows,
     write_fix,
@@ -52,7 +53,9 @@ def show(view: View, theme: str) -> None:
     if model is None:
         return
     if not model.layers:
-        st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
+        st.info(
+            "No normalization found in this model. `normviz inspect` finds those of modules and of functional calls."
+        )
         show_unmeasured(model)
         return
     row = model.choose_row(view["layer"])
@@ -70,12 +73,11 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
     """Show a summary and the table of a model; a row that is chosen is opened."""
     rows = [model.list_rows().index(chosen)]
     st.session_state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
-    with st.container(gap="xsmall"):
+    with st.container(gap="xsmall", key="findings"):
         st.markdown(f"### {summarize_model(model)}")
         st.dataframe(
-            tabulate_rows(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
-            column_config={"Problem": st.column_config.TextColumn(width=175)},
-        )  # fmt: skip
+            tabulate_rows(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row"
+        )
         show_unmeasured(model)
 
 
@@ -96,28 +98,37 @@ def _take_row() -> None:
 
 def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
     """Show findings: what is wrong with a layer, the effect, and the fix."""
-    for finding in findings:
+    for k, finding in enumerate(findings):
         problem = finding.problem
-        thread = f" [Discussion on GitHub]({problem.thread})" if problem.thread else ""
+        thread = f" See [{name_thread(problem.thread)}]({problem.thread})." if problem.thread else ""
         lines = [f"**{'Problem' if problem.is_mistake else 'Tip'}.** {escape_markdown(finding.finding)}"]
         if problem.effect:
             lines.append(f"**Effect.** {problem.effect}")
-        st.markdown("  \n".join([*lines, f"**Fix.** {escape_markdown(problem.advice)}{thread}"]))
-        if problem.code:
-            st.code(write_fix(problem.code, name), language="python", wrap_lines=True)
+        with st.container(gap="small", key=f"problem-{k}"):
+            st.markdown("  \n".join([*lines, f"**Fix.** {escape_markdown(problem.advice)}{thread}"]))
+            if problem.code:
+                st.code(write_fix(problem.code, name), language="python", wrap_lines=True)
+
+
+def _show_picture(figure: Figure, heading: str) -> None:
+    """Show the picture of the chosen row below its heading; a zoom ends with the heading."""
+    st.markdown(f"**{heading}**")
+    figure.update_layout(uirevision=heading)
+    show_figure(figure, "channels", f"{heading}.", FIGURE_HEIGHT)
 
 
 def show_model(model: ReportedModel, theme: str) -> None:
-    """Show the findings on the whole model, and which layers eval() changes."""
+    """Show the problems of the whole model, which layers eval() changes, and tips."""
+    findings = model.find_problems("")
     with st.container(gap="small"):
         st.markdown(f"### {WHOLE_MODEL.capitalize()}")
-        show_problems(model.find_problems(""), "")
+        show_problems([each for each in findings if each.problem.is_mistake], "")
         gaps = {layer.name: layer.gap for layer in model.layers if layer.gap is not None}
         changed = sum(gap > NEGLIGIBLE for gap in gaps.values())
-        if changed:
-            heading = f"eval() changes the output of {changed} of {len(gaps)} normalizations"
-            st.markdown(f"**{heading}**")
-            show_figure(draw_layer_gaps(gaps, theme), "gaps", f"{heading}.", FIGURE_HEIGHT)
+        if changed and model.gap is not None:
+            heading = f"eval() changes the model output and {changed} of {len(gaps)} normalizations"
+            _show_picture(draw_layer_gaps({"model output": model.gap} | gaps, theme), heading)
+        show_problems([each for each in findings if not each.problem.is_mistake], "")
 
 
 def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: str) -> None:
@@ -127,27 +138,26 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
         show_problems(findings, layer.name)
         if not findings:
-            st.markdown(f":material/check: {describe_soundness(layer, model)}")
-        statistics = layer.recorded.statistics if layer.recorded else None
-        averages = None if statistics is None else compare_averages(statistics, layer.eps or 0.0)
-        fields = draw_fields(layer, theme)
+            shared = "eval() changes its output, too: see the problem of the whole model."
+            st.markdown(shared if shares_problem(layer, model) else ":material/check: No problem found.")
+        problems = [each.problem for each in findings]
+        statistics, averages = layer.recorded.statistics if layer.recorded else None, None
+        if statistics is not None and PROBLEMS["moving-statistics"] in problems:
+            averages = compare_after_pass(statistics)
+        elif statistics is not None:
+            averages = compare_averages(statistics, layer.eps or 0.0)
+        fields = draw_fields(layer, SCHEMES["rms"] if PROBLEMS["wrong-axis"] in problems else None, theme)
         if averages is not None:
-            st.markdown(f"**{averages.heading}**")
-            show_figure(draw_channels(averages, theme), "channels", f"{averages.heading}.", FIGURE_HEIGHT)
+            _show_picture(draw_channels(averages, theme), averages.heading)
         elif fields is not None:
-            heading = f"Numbers of one colour share {name_statistics(layer)}"
-            st.markdown(f"**{heading}**")
-            show_figure(fields, "fields", f"{heading}.", FIGURE_HEIGHT)
+            _show_picture(fields, f"Numbers of one colour share {name_statistics(layer)}")
         with st.expander("Details, and this layer on other pages"):
             _show_details(layer, view)
 
 
 def _show_details(layer: ReportedLayer, view: View) -> None:
-    """Show what a layer computes and cancels, in words, and links to the pages that show it."""
+    """Show what a layer computes, in words, and links to the pages that show it."""
     st.markdown(" ".join(filter(None, (describe_layer(layer), describe_influences(layer), *layer.remarks))))
-    if layer.table1:
-        cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
-        st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]
@@ -165,14 +175,10 @@ def _show_details(layer: ReportedLayer, view: View) -> None:
 def describe_lab_tensor(layer: ReportedLayer) -> str:
     """Describe what the pages behind the links show of a layer."""
     x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer)
-    lines = ["Table 1 and Training vs. inference train networks of their own, on handwritten digits."]
+    others = "Table 1 and Training vs. inference train networks of their own, on handwritten digits."
     if x is None:
-        return " ".join(["The report has no activations, so the lab shows noise; `normviz record` saves them.", *lines])
-    part = "all" if x.size == np.prod(layer.shape) else "an evenly spaced part"
-    lab = f"The lab shows {part} of the activations that enter this layer, {format_shape(x.shape)} as (N, H, W, C)."
-    if scheme is None:
-        lab += " It has no scheme for this layer."
-    varying = [n for n, ends in (("γ", layer.gain), ("β", layer.bias)) if ends and find_single_value(ends) is None]
-    if varying:
-        lab += f" It leaves out {' and '.join(varying)}, which {'vary' if len(varying) > 1 else 'varies'}."
-    return " ".join([lab, *lines])
+        return f"The report has no activations, so the lab shows noise; `normviz record` saves them. {others}"
+    lab = (
+        f"The lab shows recorded inputs of the layer, {format_shape(x.shape)} as (N, H, W, C), without varying γ and β."
+    )
+    return f"{lab}{'' if scheme else ' It has no scheme for this layer.'} {others}"

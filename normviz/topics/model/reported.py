@@ -9,7 +9,6 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, OWN, Rule
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.registry import SCHEMES
-from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.bounds import MAX_LAYERS
 from normviz.data.recordings import ModelFile, RecordedLayer
 from normviz.describe.markdown import replace_unseen
@@ -47,11 +46,10 @@ class ReportedLayer:
         fields: which axes are averaged, for the mean and for the divisor.
         eps: ε; None if none was found.
         gain, bias: the smallest and the largest γ and β; None for none.
-        training, inference: where its statistics come from: "batch", "example", "constant" or "".
+        training: where its statistics come from in training: "batch", "example", "constant" or "".
         influence, gap: the changes by other examples, and from training to inference, in units of the output's
             standard deviation; None if not measured.
         alpha: α of a function of each element; None for other forms.
-        table1: whether it is invariant to the changes of Table 1, by their keys.
         remarks: what the numbers of the batch show.
         recorded: the activations that enter it, subsampled; None if there are none.
         recorded_fields: the fields on those.
@@ -68,11 +66,9 @@ class ReportedLayer:
     gain: tuple[float, float] | None
     bias: tuple[float, float] | None
     training: str
-    inference: str
     influence: float | None
     gap: float | None
     alpha: float | None
-    table1: Mapping[str, bool]
     remarks: tuple[str, ...]
     recorded: RecordedLayer | None = None
     recorded_fields: ArrayFields = (None, None)
@@ -102,14 +98,13 @@ class ReportedModel:
     """Report on a model: its layers in their order, its findings, and notes on what was not measured.
 
     Attributes:
-        influence, gap: the changes of the model's output by other examples in training, and from training to inference,
-            in units of its standard deviation; None if not measured.
+        gap: the change of the model's output by its normalizations from training to inference, in units of its standard
+            deviation; None if not measured.
     """
 
     layers: tuple[ReportedLayer, ...]
     findings: tuple[ReportedFinding, ...]
     notes: tuple[str, ...]
-    influence: float | None = None
     gap: float | None = None
 
     def list_rows(self) -> list[ReportedLayer | None]:
@@ -151,8 +146,8 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
     whole = _ReportPart(report.values.get("model", {}), "'model' of the report")
-    influence, gap = whole.take_number("influence_training"), whole.take_number("train_eval_gap")
-    return ReportedModel(tuple(layers), tuple(findings), tuple(notes), influence, gap)
+    gap = whole.take_number("train_eval_gap_norm")
+    return ReportedModel(tuple(layers), tuple(findings), tuple(notes), gap)
 
 
 class _ReportPart:
@@ -220,7 +215,7 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         )
     if x is not None and x.x.size > MAX_DRAWN_ELEMENTS:
         raise InvalidInput(f"{name[:60]!r} has {x.x.size:,} activations; up to {MAX_DRAWN_ELEMENTS:,} are shown.")
-    table1, numbers = part.take_parts("table1"), part.take_parts("statistics")
+    numbers = part.take_parts("statistics")
     target = part.take_choice("target", ("activation", "weight"))
     layer = ReportedLayer(
         name,
@@ -234,11 +229,9 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         _parse_range(part.take_parts("gain")),
         _parse_range(part.take_parts("bias")),
         part.take_choice("training", STATISTICS_SOURCES),
-        part.take_choice("inference", STATISTICS_SOURCES),
         part.take_number("influence"),
         part.take_number("train_eval_gap"),
         part.take_number("alpha"),
-        {key: table1.values[key] is True for key in TRANSFORMATIONS if table1 and key in table1.values},
         tuple(list_remarks(numbers.take_numbers(REMARK_KEYS), target) if numbers else ()),
         x,
         _parse_fields(fields.take_parts(name), layout) if x is not None else (None, None),

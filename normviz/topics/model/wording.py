@@ -1,16 +1,10 @@
 """Words on the layers of a reported model."""
 
-from collections.abc import Iterable, Mapping
-
 from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, typeset
-from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.problems import name_axis
 from normviz.describe.wording import describe_rule, format_shape, pluralize
-from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
-
-SOURCE_WORDS = {"batch": "the batch", "example": "each example", "constant": "running averages", "": "none"}
-"""Words for where statistics come from."""
+from normviz.topics.model.reported import ReportedLayer, ReportedModel
 
 WHOLE_MODEL = "whole model"
 """Name of the row of findings on the whole model."""
@@ -20,12 +14,11 @@ NEGLIGIBLE = 1e-6
 
 
 def name_scheme(layer: ReportedLayer) -> str:
-    """Return the name of a layer's scheme for a table: "Batch"; "unknown kind" where its axes have no name."""
+    """Return the name of a layer's scheme: "batch norm"; "not a standard norm" where its axes have no name."""
     if layer.keys:
-        return SCHEMES[layer.keys[0]].label
-    return {"general": "unknown kind", "local response": "Local response", "unknown": "unknown formula"}.get(
-        layer.form, layer.form
-    )
+        name = SCHEMES[layer.keys[0]].name.replace("normalization", "norm")
+        return "RMS norm (query-key)" if layer.keys[0] == "query-key" else name
+    return {"general": "not a standard norm", "unknown": "unknown formula"}.get(layer.form, layer.form)
 
 
 def describe_averaged_axes(layer: ReportedLayer) -> str:
@@ -36,14 +29,6 @@ def describe_averaged_axes(layer: ReportedLayer) -> str:
         if rule.kind != "own" and n > 1
     ]
     return ", ".join(sorted(words, key=lambda each: " " in each)) or "–"
-
-
-def describe_sources(layer: ReportedLayer) -> str:
-    """Describe where the statistics come from in training, and in inference if that differs."""
-    training = SOURCE_WORDS[layer.training]
-    if layer.inference in ("", layer.training):
-        return training
-    return f"{training}, then {SOURCE_WORDS[layer.inference]}"
 
 
 def describe_influences(layer: ReportedLayer) -> str:
@@ -61,16 +46,25 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
     rows = model.list_rows()
     return {
         "Layer": [row.name if row else WHOLE_MODEL for row in rows],
-        "Problem": [_list_titles(model.find_problems(row.name if row else "")) for row in rows],
-        "Normalization": [name_scheme(row) if row else "" for row in rows],
+        "Problem": [_list_titles(row, model) for row in rows],
+        "Normalization": [capitalize_first(name_scheme(row)) if row else "" for row in rows],
         "Averages over": [describe_averaged_axes(row) if row else "" for row in rows],
     }
 
 
-def _list_titles(findings: Iterable[ReportedFinding]) -> str:
-    """List the titles of problems, with a sign before mistakes: "⚠ batch too small"; "–" for none."""
-    problems = dict.fromkeys(finding.problem for finding in findings)
-    return "; ".join(f"⚠ {each.title}" if each.is_mistake else each.title for each in problems) or "–"
+def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
+    """List the titles of the problems, or else of the tips: "⚠ batch too small"; "✓ none found" for neither."""
+    found = dict.fromkeys(finding.problem for finding in model.find_problems(row.name if row else ""))
+    if mistakes := [each.title for each in found if each.is_mistake]:
+        return f"⚠ {'; '.join(mistakes)}"
+    if found or row is None:
+        return "; ".join(each.title for each in found)
+    return "– see whole model" if shares_problem(row, model) else "✓ none found"
+
+
+def shares_problem(layer: ReportedLayer, model: ReportedModel) -> bool:
+    """Return True if eval() changes the layer's output, and this is a problem of the whole model."""
+    return (layer.gap or 0.0) > NEGLIGIBLE and any(each.problem.is_mistake for each in model.find_problems(""))
 
 
 def summarize_model(model: ReportedModel) -> str:
@@ -78,14 +72,6 @@ def summarize_model(model: ReportedModel) -> str:
     problems = sum(finding.problem.is_mistake for finding in model.findings)
     count = pluralize(problems, "problem") if problems else "No problem"
     return f"{count} found in this model with {pluralize(len(model.layers), 'normalization')}"
-
-
-def describe_soundness(layer: ReportedLayer, model: ReportedModel) -> str:
-    """Describe that a layer has no problem, but may share that of the whole model."""
-    is_shared = (layer.gap or 0.0) > NEGLIGIBLE and any(each.problem.is_mistake for each in model.find_problems(""))
-    return (
-        "No problem of its own. It shares that of the whole model." if is_shared else "No problem found in this layer."
-    )
 
 
 def name_statistics(layer: ReportedLayer) -> str:
@@ -101,8 +87,7 @@ def describe_layer(layer: ReportedLayer) -> str:
     learned = "".join(f", {name} {_describe_range(*ends)}" for name, ends in values)
     axes = describe_averaged_axes(layer)
     over = "No axis is averaged" if axes == "–" else f"Averages over {axes}"
-    sources = f" Statistics from {describe_sources(layer)}." if layer.training else ""
-    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}.{sources}"
+    return f"{over} of ({', '.join(layer.layout)}) = {format_shape(layer.shape)}{eps}{learned}."
 
 
 def _describe_range(low: float, high: float) -> str:
@@ -111,14 +96,14 @@ def _describe_range(low: float, high: float) -> str:
     return f"= {typeset(low, 3)}" if high - low < 1e-5 else f"from {typeset(low, 3)} to {typeset(high, 3)}"
 
 
-def list_cancelled(table1: Mapping[str, bool], cancelled: bool) -> str:
-    """List the changes of Table 1 that a layer cancels, or does not cancel: "weight matrix re-scaling"."""
-    names = [TRANSFORMATIONS[key].name for key, value in table1.items() if value is cancelled]
-    return ", ".join(names) or "any change of Table 1"
+def name_thread(address: str) -> str:
+    """Name a thread by its address: "pytorch/vision issue 2079"."""
+    owner, project, kind, number = address.split("/")[-4:]
+    return f"{owner}/{project} {kind.removesuffix('s')} {number}"
 
 
 def write_fix(code: str, name: str) -> str:
-    """Write a line of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
+    """Write lines of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
     parts = name.partition(":")[0].split(".")
     is_path = all(part.isidentifier() or part.isdecimal() for part in parts)
     path = "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts)

@@ -43,11 +43,11 @@ CHANGE_WORDS = {
         "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
+        "all images {sign}", "all images", "The twin sees all images {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image + one {added}", "the same for all images",
-        "The twin sees every image with the same random {added}, τ, added.",
+        "all images + one {added}", "the same for all images",
+        "The twin sees all images with the same random {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
         "one image of each batch {sign}", "one image",
@@ -86,7 +86,7 @@ def _name_added_shift(change: Transformation, setting: Setting) -> str:
 
 
 def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return the title of a cell from its scheme and transformation, such as "Batch norm, every image × 5"."""
+    """Return the title of a cell from its scheme and transformation, such as "Batch norm, all images × 5"."""
     return (
         f"{capitalize_first(shorten_scheme_name(scheme))}, "
         f"{fill_change_words(CHANGE_WORDS[change.key].title, change, setting)}"
@@ -110,7 +110,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
 
 
 def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
-    """Return sentences on how the twin differs from the network; `follow` if its learning rate is scaled, too."""
+    """Return sentences on how the twin, the transformed copy, differs; `follow` if its learning rate is scaled."""
     said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:

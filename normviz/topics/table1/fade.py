@@ -63,10 +63,9 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred pre-activations v, their mean squares E_B[v²], and the unit re-scaled alone.
+    """Return the first layer's centred pre-activations v, mean squares E_B[v²], and the unit that is re-scaled alone.
 
-    v is computed from the pre-activations of the original network, or of the network with `change`. The scheme acts on
-    activations. Raises InvalidInput if it does not fit the setting.
+    `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """
     setting.check([scheme])
     problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else find_network_index(change)])

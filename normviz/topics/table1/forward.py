@@ -102,7 +102,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
         same = MEASURED_NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
         if same == number:
             x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
-            for out in _compute_partial_outputs(x, start.weights[number], scheme, setting):
+            for out in _iterate_partial_outputs(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
             gaps[number] = measure_output_gap(outputs[number], outputs[BASE_POSITIONS[number]])
@@ -134,7 +134,7 @@ def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[i
     start, found = _make_layer_inputs(reduce_to_first_layer(setting)), []
     for number in networks:
         x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
-        (out,) = deque(_compute_partial_outputs(x, start.weights[number], scheme, setting), maxlen=1)
+        (out,) = deque(_iterate_partial_outputs(x, start.weights[number], scheme, setting), maxlen=1)
         found.append(out)
     return found
 
@@ -147,7 +147,7 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
     return (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
 
 
-def _compute_partial_outputs(
+def _iterate_partial_outputs(
     x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 ) -> Iterator[np.ndarray]:
     """Yield a layer's outputs (N, H, W, C) after each computed piece; the last ones are complete."""
@@ -174,7 +174,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
         (scheme.suppression, scheme.with_fields(None, scheme.suppression)),
     ):
         out = np.empty_like(x)
-        for inner, outer in [] if field is None else _cut_tensor(field, x.shape):
+        for inner, outer in [] if field is None else _iterate_pieces(field, x.shape):
             part = normalize(x[outer], alone, eps).xhat
             kept = tuple(slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
             out[inner] = part[kept]
@@ -183,7 +183,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
     yield x
 
 
-def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
+def _iterate_pieces(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
     """Yield the slices of each piece of a tensor, and of the larger piece that the statistics of the first one need."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)

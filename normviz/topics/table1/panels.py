@@ -38,7 +38,7 @@ from normviz.topics.table1.pictures import render_change
 from normviz.topics.table1.script import write_cell_script
 from normviz.topics.table1.state import CASE_PANELS, PANELS, PREFIX, RATE_EXPLANATION
 from normviz.topics.table1.table import Cell
-from normviz.topics.table1.training_panels import get_table_results
+from normviz.topics.table1.training_panels import get_table_result_cache
 from normviz.topics.table1.twin_plot import build_loss_plot, build_output_plot, is_visible
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import DTYPES, Setting
@@ -54,9 +54,9 @@ GUESS_WORDS = {"yes": "Yes, the same", "no": "No, differently", "fades": "Nearly
 """Labels of the guesses; the last one only if ε > 0."""
 
 ANSWER_SENTENCES = {
-    "yes": "they learn the same way",
-    "no": "they learn differently",
-    "fades": "they learn nearly the same way",
+    "yes": "the losses are the same",
+    "no": "the losses differ",
+    "fades": "the losses are nearly the same",
     "none": "nothing can be told",
 }
 """Answers in words."""
@@ -67,7 +67,7 @@ CHANGES_BY_DIFFICULTY = (
 )  # fmt: skip
 """Keys of the changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** same way · **≠** differently · **?** click and guess"
+LEGEND = "**=** same losses · **≠** losses differ · **?** click and guess"
 
 SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -77,7 +77,7 @@ SCRIPT_NOTE = (
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are hidden because they are neither guessed nor revealed.
+    """Return the keys of the cells whose answers are hidden, since the visitor has neither guessed nor revealed them.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
@@ -109,7 +109,7 @@ def show_case(
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     """Show the question of the open cell with buttons for the possible guesses and a hint, without the answer."""
-    st.markdown("### Do both networks learn the same way?")
+    st.markdown("### Do both have the same loss at every step?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
@@ -124,7 +124,8 @@ def show_case_answer(
 ) -> None:
     """Show the answer of the open cell: curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
+    networks = [ORIGINAL, find_network_index(change, view["follow"])]
+    losses = get_table_result_cache().get_losses(scheme, setting)[:, networks]
     shown, note = choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
@@ -232,7 +233,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     """Show the gap over ε for all transformations, a curve for each scheme: of losses if `trained`, else of outputs."""
     settings = sweeps.build_eps_settings(setting)
     over = sweeps.collect_training_gaps if trained else sweeps.collect_forward_gaps
-    found = over(schemes, settings, get_table_results())
+    found = over(schemes, settings, get_table_result_cache())
     names = [capitalize_first(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
@@ -256,7 +257,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
 
 def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
     """Show the gap of one scheme over δ for the re-scalings, a curve for each precision."""
-    found = sweeps.collect_forward_gaps([scheme], sweeps.build_delta_settings(setting), get_table_results())
+    found = sweeps.collect_forward_gaps([scheme], sweeps.build_delta_settings(setting), get_table_result_cache())
     found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
         capitalize_first(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
@@ -302,7 +303,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
 
 
 def write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Return the answer as a heading, and whether the guess `vote` was right: "= Right: they learn the same way"."""
+    """Return a heading with the answer, and whether the guess `vote` was right: "= Right: the losses are the same"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
@@ -367,7 +368,7 @@ def _choose_answer_sign(together: bool | None) -> str:
 
 
 def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return a sentence on the gap of a quantity, outputs or losses; if there is no answer, the reason `why`."""
+    """Return a sentence: the quantity is equal if `together`, differs by `gap` if not; `why` if that is None."""
     if together:
         return f"The {quantity} are equal up to rounding."
     return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
@@ -382,7 +383,7 @@ def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     """Return sentences on missing answers, non-finite networks, and failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
-    change, known = TRANSFORMATIONS[cell.transformation], get_table_results()
+    change, known = TRANSFORMATIONS[cell.transformation], get_table_result_cache()
     named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
         failure = known.get_failure(scheme, setting, place)

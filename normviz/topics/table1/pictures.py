@@ -36,7 +36,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
 
 
 def _write_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
-    """Return one picture as HTML, in greys up to `largest`; if `signed`, 0 is middle grey."""
+    """Return one picture as HTML, in greys up to `largest`, from -`largest` if `signed`, with a frame if `marked`."""
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)

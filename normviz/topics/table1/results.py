@@ -1,9 +1,9 @@
 """Cache of measurements and trainings by the values they depend on, so that a changed setting repeats only these."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -24,17 +24,19 @@ Part = TypeVar("Part")
 
 
 class NetworkRecord(NamedTuple):
-    """Losses of one trained network, the point where it failed, and its device.
+    """Losses of one trained network, the point where it failed, its device and its time.
 
     Attributes:
         losses: losses of the steps so far, (steps,).
         failure: point where it stopped being finite, or None.
         device: device that computed it, in words.
+        seconds: its share of the time of the job that trained it.
     """
 
     losses: np.ndarray
     failure: TrainingFailure | None
     device: str = ""
+    seconds: float = 0.0
 
 
 EMPTY_RECORD = NetworkRecord(np.empty(0), None)
@@ -78,7 +80,7 @@ class TableResultCache:
         self._measured.put(_make_forward_key(job.row.scheme, job.setting), measured)
 
     def get_losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
-        """Return the losses of all networks of a scheme, (steps, networks), up to the last step that all have done."""
+        """Return the losses of all networks of a scheme, (steps, networks), up to the last step that all finished."""
         found = [self._get_record(key).losses for key in _make_network_keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
@@ -89,11 +91,15 @@ class TableResultCache:
 
     def describe_devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
         """Return the names of the devices that computed the losses of these schemes; empty without losses."""
-        records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
-        return format_device_list(record.device for record in records)
+        return format_device_list(record.device for record in self.list_records([(schemes, setting)]))
+
+    def list_records(self, rows: Iterable[tuple[Sequence[Scheme], Setting]]) -> list[NetworkRecord]:
+        """Return the records of all networks of these schemes, each group with its setting; every network once."""
+        networks = (_make_network_keys(scheme, setting) for schemes, setting in rows for scheme in schemes)
+        return [self._get_record(key) for key in dict.fromkeys(chain.from_iterable(networks))]
 
     def list_missing_trainings(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
-        """Return the jobs of missing trainings, each as large as `cost` allows."""
+        """Return the jobs of missing trainings, each with as many networks as the budget allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
             keys = _make_network_keys(scheme, setting)
@@ -112,11 +118,12 @@ class TableResultCache:
         """Store the outcome of a training, complete or not; a shorter run never replaces a longer one."""
         if len(outcome.losses) == 0:
             return
+        seconds = outcome.seconds / outcome.losses[0].size
         for row, scheme in enumerate(job.schemes):
             keys = _make_network_keys(scheme, job.setting)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
-                record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
+                record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device, seconds)
                 self._records.put(keys[network], record)
 
     def compute_missing(self, schemes: Sequence[Scheme], setting: Setting) -> None:

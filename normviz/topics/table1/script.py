@@ -37,14 +37,12 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
     """Return a PyTorch script that trains the networks of one cell of Table 1 and prints the verdict.
 
-    `follow`: True if the learning rate of re-scaled weights follows them.
-
-    Raises:
-        InvalidInput: a field of the scheme does not fit the setting's layers.
+    `follow`: True if the learning rate of re-scaled weights follows them. Raises InvalidInput if a field of the scheme
+    does not fit the setting's layers.
     """
     setting.check([scheme])
     parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
-    normalizers = [_write_normalizer(part, setting) for part in parts]
+    normalizers = [_build_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(has_eps, parts)) else None
     return render_template(
         "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
@@ -98,7 +96,7 @@ def _collect_numbers(change: Transformation, setting: Setting, eps: float | None
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """One average over a field, as the script computes it.
+    """Code of one average over a field in the script.
 
     Attributes:
         over: the averaged axes in words.
@@ -113,7 +111,7 @@ class ScriptAverage:
 
 @dataclass(frozen=True)
 class ScriptNormalizer:
-    """The script's function that normalizes the weights w or the pre-activations a.
+    """Code of the function that normalizes the weights w or the pre-activations a in the script.
 
     It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
@@ -158,8 +156,8 @@ class ScriptNormalizer:
         return "; ".join(f"{name} over {average.over}" for name, average in named.items() if average is not None)
 
 
-def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Return the script's function that normalizes weights or activations by this scheme."""
+def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
+    """Return the `ScriptNormalizer` of weights or activations by this scheme."""
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip
@@ -170,7 +168,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         if field is None:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
-        return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
+        return _build_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
     matrices = scheme.count_matrices(shapes[0])
     if matrices == shapes[0][-1]:
@@ -186,8 +184,8 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     )  # fmt: skip
 
 
-def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Return the script's average by these rules; `name` is its function's name, if it needs a function."""
+def _build_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
+    """Return the `ScriptAverage` of these rules; `name` is its function's name, if it needs a function."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (

@@ -95,7 +95,7 @@ def build_shape_setting(view: View) -> Setting:
 
 
 def get_layer_lengths(view: View) -> dict[str, int]:
-    """Return the lengths of the axes of the first layer's pre-activations, by their names in links."""
+    """Return the length of each axis of the first layer's pre-activations, by the axis's name in links."""
     return dict(zip(SIZE_NAMES, build_shape_setting(view).shapes[0], strict=True))
 
 

@@ -36,7 +36,7 @@ NO_GRADIENT_TEXT = (
     "is zero up to rounding, and Adam divides the rounding by its own size."
 )
 
-BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
+BELOW_ROUNDING_TEXT = "The effect of ε is far below the rounding of {}, which causes the difference of the losses."
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """True if no measured answer contradicts the prediction."""
+        """True if no measured answer contradicts the theory's prediction."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -139,7 +139,7 @@ def build_cells(
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Return the cells of one scheme; a complete row is cached."""
+    """Return the cells of one scheme, cached once they are complete; `follow` as in `build_cells`."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -162,9 +162,9 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L' - L| / max|L₀| (steps, networks) for losses L' of each network, L of its base, L₀ of the original.
+    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its base, L₀ of the original.
 
-    Infinite if a loss is not finite.
+    The base of a network is the original, or for a control the network it copies. Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
@@ -277,11 +277,9 @@ def _confirm_by_forward(
     if parted:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
     if not is_sensitive and forward.together is not True:
-        return TwinVerdict(None, "The losses are together, but they might not show such a change: the outputs differ.")
+        return TwinVerdict(None, "The losses agree, but they might not show such a change: the outputs differ.")
     if deep and forward.together is not True:
-        return TwinVerdict(
-            None, "The losses are together, but later layers can cancel what ε lets through in the first."
-        )
+        return TwinVerdict(None, "The losses agree, but later layers can cancel the effect of ε in the first.")
     return trained
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 
 
 class TableTrainingOutcome(NamedTuple):
-    """Result of a training of Table 1 so far: losses, failures and the device.
+    """Result of a training of Table 1 so far: losses, failures, the device and its time.
 
     Attributes:
         losses: losses of every step, (steps, schemes, networks).
         failures: points where networks stopped being finite, by (scheme, network); known after the last step.
         device: device of the training, in words.
+        seconds: time that the steps took.
     """
 
     losses: np.ndarray
     failures: dict[tuple[int, int], TrainingFailure]
     device: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,25 +66,25 @@ class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", versio
         """
         from normviz.train import twins  # imports torch
 
-        schemes, whole = self.schemes, self.setting.steps
+        schemes, whole, began = self.schemes, self.setting.steps, perf_counter()
         step = JobStep(0.0, partial(TableTrainingOutcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
         for losses in twins.train_stepwise(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = JobStep(len(losses) / whole, partial(_make_outcome, losses))
+                step = JobStep(len(losses) / whole, partial(_make_outcome, losses, perf_counter() - began))
                 yield step
-        result = _make_outcome(losses)
+        result = _make_outcome(losses, perf_counter() - began)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
             failed, networks = [schemes[row] for row in rows], [self.networks[column] for column in columns]
-            for found in twins.find_failures(failed, self.setting, networks):
+            for found in twins.iterate_failures(failed, self.setting, networks):
                 places = {(int(rows[row]), int(columns[column])): why for (row, column), why in found.items()}
                 result = result._replace(failures=places)
                 yield step
         yield JobStep(1.0, lambda: result)
 
 
-def _make_outcome(losses: "Tensor") -> TableTrainingOutcome:
+def _make_outcome(losses: "Tensor", seconds: float) -> TableTrainingOutcome:
     from normviz.train.devices import format_device_name
 
-    return TableTrainingOutcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device))
+    return TableTrainingOutcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device), seconds)

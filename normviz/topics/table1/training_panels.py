@@ -52,7 +52,7 @@ WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
 
 
 @st.cache_resource
-def get_table_results() -> TableResultCache:
+def get_table_result_cache() -> TableResultCache:
     """Return this server's cache of results, which all sessions share, so that a class trains once."""
     return TableResultCache()
 
@@ -73,19 +73,19 @@ def get_long_queue() -> JobQueue:
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Return the queue for forward passes, which do not count in this server's speed, as their cost has no model."""
+    """Return the queue for forward passes; the measured speed of this server does not count them."""
     return JobQueue(create_thread_pool(1), workers=1)
 
 
 def find_missing_measurements(rows: Rows) -> list[ForwardJob]:
     """Return the jobs of the forward passes that these rows still need, each once."""
-    results = get_table_results()
+    results = get_table_result_cache()
     return list(dict.fromkeys(job for row in rows for job in results.list_missing_measurements(*row)))
 
 
 def find_missing_trainings(rows: Rows) -> list[TableTrainingJob]:
     """Return the jobs of the trainings that these rows still need."""
-    return [job for row in rows for job in get_table_results().list_missing_trainings(*row)]
+    return [job for row in rows for job in get_table_result_cache().list_missing_trainings(*row)]
 
 
 def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
@@ -96,12 +96,12 @@ def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
 FORWARD_SOURCE = RunSource(
     find_missing_measurements,
     lambda jobs: get_forward_queue(),
-    lambda job, measurement: get_table_results().store_forward(job, measurement),
+    lambda job, measurement: get_table_result_cache().store_forward(job, measurement),
 )
 TRAINING_SOURCE = RunSource(
     find_missing_trainings,
     lambda jobs: get_table_queue() if is_short(jobs) else get_long_queue(),
-    lambda job, outcome: get_table_results().store_outcome(job, outcome),
+    lambda job, outcome: get_table_result_cache().store_outcome(job, outcome),
     is_automatic=is_short,
 )
 
@@ -119,10 +119,9 @@ def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Pag
 def show_table_status(
     training: PageRun, forward: PageRun, working: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show in `container` the progress of the training or its devices, and below it an error or a question.
+    """Show in `container` the training's progress (a short note if `quiet`) or devices; below, an error or a question.
 
-    While a job runs, the page looks again by itself. A `quiet` training that started without a click shows a short
-    note, since nobody waits for it before the first guess.
+    While a job runs, the page looks again by itself. A `quiet` training started without a click: nobody waits for it.
     """
     training.is_active()
     if not forward.is_active() and forward.error:
@@ -133,7 +132,7 @@ def show_table_status(
         if trains and quiet and not training.is_confirmed:
             st.caption("The networks train while you guess.")
         elif trains:
-            show_progress(training, "Training", "cancel")
+            show_progress(training, f"Training {_describe_speed(training)}", "cancel")
         else:
             _show_devices(training)
     if training.error:
@@ -145,13 +144,21 @@ def show_table_status(
     # Also a measurement that ended before its time, and beside an error of the training.
     if trains or working or forward.request is not None:
         with container:  # elsewhere its element would come with a gap, and move what is below
-            rerun_on_change(lambda: get_table_results().version, training, forward)
+            rerun_on_change(lambda: get_table_result_cache().version, training, forward)
 
 
 def _show_devices(training: PageRun) -> None:
-    """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
-    devices = format_device_list(get_table_results().describe_devices(*row) for row in training.shown)
-    st.caption(f"Trained on the {devices}." if devices else "\u00a0")
+    """Show what trained how many networks how fast; an empty line before that, so that nothing below moves."""
+    devices = format_device_list(record.device for record in get_table_result_cache().list_records(training.shown))
+    st.caption(f"Trained on the {devices}. {_describe_speed(training)}." if devices else "\u00a0")
+
+
+def _describe_speed(training: PageRun) -> str:
+    """Return the number of networks, and the measured steps a second of those that have trained."""
+    records = get_table_result_cache().list_records(training.shown)
+    steps, seconds = sum(len(record.losses) for record in records), sum(record.seconds for record in records)
+    networks = f"{len(records):,} networks"
+    return f"{networks}, {float(f'{steps / seconds:.2g}'):,.0f} steps a second" if seconds else networks
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:

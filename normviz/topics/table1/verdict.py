@@ -42,7 +42,7 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin: True if it learns as the original does, False if not, None if unknown, with the reason."""
+    """Verdict on a twin, a transformed copy of a network: True if it learns the same, False if not, None if unknown."""
 
     together: bool | None
     why: str | None = None
@@ -58,7 +58,7 @@ def compute_change_size(change: Transformation, setting: Setting) -> float:
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """Return the largest gap that rounding explains, from the gaps of the controls; `kind`: "forward" or "training"."""
+    """Return the largest gap that rounding explains, from disturbed copies; `kind`: "forward" or "training"."""
     found = (
         margin * gaps[find_control_networks(change.key, disturbed, len(gaps))].max(initial=0.0)
         for disturbed, margin in CONTROL_MARGINS[setting.dtype][kind].items()
@@ -115,13 +115,13 @@ def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: fl
         return TwinVerdict(
             None,
             f"Too small to tell from the {quantity}: the gap is {format_gap(gap)}, where rounding explains up to "
-            f"{format_gap(rounding)}, and a change of this size that is not absorbed does {format_gap(usual)} or so.",
+            f"{format_gap(rounding)}, and such a change, if it has an effect, causes about {format_gap(usual)}.",
         )
     if probe <= rounding:
         return TwinVerdict(
             None,
-            f"The {quantity} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
-            f"{format_gap(probe)}, and rounding can by {format_gap(rounding)}. Nothing can be told from them.",
+            f"The {quantity} barely depend on weights and data: a change of {PROBE_SIZE:.0%} moves them by "
+            f"{format_gap(probe)}, rounding by up to {format_gap(rounding)}. They decide nothing.",
         )
     if rounding > shows * probe * size:
         return TwinVerdict(

@@ -94,12 +94,6 @@ def is_relevant(view: View, name: str) -> bool:
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
-@st.cache_data(max_entries=1, show_spinner="Measuring …")
-def get_whitening_costs() -> whitening.WhiteningCosts:
-    """Return the measured costs of whitening, cached for all sessions."""
-    return whitening.measure_whitening_costs()
-
-
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
 @serialize_calls
 def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.LearningRun]:

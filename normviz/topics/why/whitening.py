@@ -1,13 +1,10 @@
 """Whitening in two dimensions, and its two simplifications in batch norm: single features, single mini-batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.registry import DEFAULT_EPS
 from normviz.data.digits import DIGIT_SIDE, load_digits
 
 HALF_SIDE = DIGIT_SIDE // 2
@@ -146,87 +143,6 @@ def sample_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
     """Sample `BATCH_COUNT` mini-batches of distinct points, (`BATCH_COUNT`, size, 2)."""
     rng = np.random.default_rng([seed, 21])
     return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(BATCH_COUNT)])
-
-
-TIMED_EXAMPLES = 512
-"""Number of examples in the timing of costs."""
-
-TIMED_SIZES = tuple(2**k for k in range(1, 10))
-TIME_BUDGET = 1.5
-"""Seconds after which no larger size is begun."""
-
-TIMING_TRIES = 3
-
-
-class WhiteningCosts(NamedTuple):
-    """Shortest seconds for `TIMED_EXAMPLES` by number of features: for x̂ alone, and for x̂ and ∂L/∂x."""
-
-    sizes: np.ndarray
-    per_feature: np.ndarray
-    per_feature_back: np.ndarray
-    whitened: np.ndarray
-    whitened_back: np.ndarray
-
-
-def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Apply batch norm to (N, C) in few NumPy operations; given g = ∂L/∂x̂, return its ∂L/∂x."""
-    v = x - x.mean(0)
-    inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
-    xhat = v * inverse
-    return xhat if g is None else inverse * (g - g.mean(0) - xhat * (g * xhat).mean(0))
-
-
-def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Whiten the features of (N, C) together, x̂ = v (Σ + ε)^(−1/2); given g = ∂L/∂x̂, return its ∂L/∂x.
-
-    ∂L/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and for every pair of
-    eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
-
-    Source: Huang et al. 2018, arXiv 1804.08450; K: Daleckii & Krein 1965.
-    """
-    v = x - x.mean(0)
-    values, q = np.linalg.eigh(v.T @ v / len(v))
-    roots = np.sqrt(np.maximum(values, 0.0) + DEFAULT_EPS)
-    w = (q / roots) @ q.T
-    if g is None:
-        return v @ w
-    product = v.T @ g
-    pairs = -1 / (roots[:, None] * roots * (roots[:, None] + roots))
-    dv = g @ w + v @ (q @ (pairs * (q.T @ (product + product.T) @ q)) @ q.T) / len(v)
-    return dv - dv.mean(0)
-
-
-def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = TIME_BUDGET) -> WhiteningCosts:
-    """Time batch norm and whitening on this machine, for growing numbers of features within the budget."""
-    end, rng = perf_counter() + budget, np.random.default_rng(0)
-    found: list[tuple[float, ...]] = []
-    for size in sizes:
-        if (
-            len(found) > 1 and perf_counter() + 8 * TIMING_TRIES * (found[-1][3] + found[-1][4]) > end
-        ):  # C³: eight times
-            break
-        x, g = rng.standard_normal((2, TIMED_EXAMPLES, size))
-        found.append(
-            (
-                size,
-                *(
-                    _measure_seconds(work, *given)
-                    for work in (normalize_per_feature, whiten_jointly)
-                    for given in ((x,), (x, g))
-                ),
-            )
-        )
-    return WhiteningCosts(*(np.array(column) for column in zip(*found, strict=True)))
-
-
-def _measure_seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
-    """Measure the shortest time in which `work` runs, of several tries."""
-    taken = []
-    for _ in range(TIMING_TRIES):
-        start = perf_counter()
-        work(*given)
-        taken.append(perf_counter() - start)
-    return min(taken)
 
 
 def count_statistics(features: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ def show_desk(data: dict, key: str) -> None:
 
     Args:
         data: base: the path of the app; words, by name; pages: titles by address; grid: as for `grid.show_grid`, with
-            every cell covered; lessons: titles and steps; step: the key of the chosen one.
+            every cell covered; cells: their questions; lessons: titles and steps; step: the key of the chosen one.
         key: of the element.
     """
     create_component("desk", HTML, ("grid",))(key=key, data=data)

@@ -34,7 +34,7 @@ def show_picture_wipe(
             handle.
         key: of the element; its state in the session is `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
-        focus: row and column of the selected pixel, which has a ring in this colour.
+        focus: row and column of the selected pixel, which has a ring in this colour; "" for no ring.
         on_pick: called when another pixel is selected.
     """
     height, width = next(iter(images.values())).shape[:2]

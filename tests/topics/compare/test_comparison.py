@@ -154,6 +154,6 @@ def test_the_description_of_the_cubes_says_what_is_lit_in_each():
     x = np.zeros((4, 4, 4, 6))
     schemes = [SCHEMES[key] for key in ("none", "batch", "layer")]
     alt = draw_cube_row(schemes, x, [x] * 3, {"focus": (0, 0, 0, 2), "camera": ""}, "light").alt
-    assert "in 3 cubes, one for each scheme. None: no elements share a statistic." in alt
+    assert "in 3 cubes, one for each scheme. No norm: no elements share a statistic." in alt
     assert "64 elements: all n, h, w of channel 2" in alt
     assert "96 elements: all h, w, c of example 0" in alt

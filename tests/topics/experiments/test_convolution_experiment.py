@@ -102,7 +102,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     assert_repeated(result, again)
     np.testing.assert_allclose(alone["losses"][:, :3, 0], result["losses"][:, :3, 1], rtol=1e-3)
     seen = report(setting, results)
-    assert [shown.key for shown in seen.figures] == ["padding", "rates", "curves", "borders"]
+    assert [shown.key for shown in seen.figures] == ["padding", "curves", "borders"]
     assert len(set(map(len, seen.table.values()))) == 1
     assert len(seen.table["seed"]) == len(PADDINGS) * 2
 
@@ -178,7 +178,7 @@ def test_nothing_is_said_of_networks_that_do_not_learn():
 def test_without_one_of_the_three_schemes_nothing_is_said():
     seen = judge(Setting(steps=20, schemes=("none", "batch")))
     assert seen.verdict.word == "open"
-    assert "choose Layer as well" in seen.verdict.says
+    assert "Choose Layer as well" in seen.verdict.says
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -186,7 +186,7 @@ def test_networks_that_diverge_do_not_break_it(bad):
     seen = judge(padded=ORDER | {"layer": bad})
     assert seen.get_verdict("B16").word == "open"
     assert all(draw_curve_panels(shown.panels).data for shown in seen.figures)
-    assert len(seen.figures) == 4
+    assert len(seen.figures) == 3
 
 
 def test_fields_that_do_not_fit_a_layer_are_refused():

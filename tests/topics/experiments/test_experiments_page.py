@@ -206,7 +206,7 @@ def test_schemes_have_the_colours_of_their_curves():
     for place, look in enumerate(range(3), 1):
         assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
-    assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
+    assert [lines[name] for name in ("No norm", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
 def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
@@ -220,9 +220,11 @@ def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
 
 def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_the_chosen_rates_are_folded():
     at = open_page()
-    (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words == "Lines: means of 8 networks. Bars: 95% confidence intervals of these means."
-    assert any(text.startswith("**Compare curves at the same N.** All train for 200") for text in texts(at.markdown))
+    (words,) = (text for text in texts(at.caption) if text.startswith("**Data and network:**"))
+    assert words.endswith(
+        "Lines: means of 8 networks. Bars: 95% confidence intervals of these means, drawn side by side."
+    )
+    assert any("Compare only within one batch size: all train for 200 steps" in text for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)

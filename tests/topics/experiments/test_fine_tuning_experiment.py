@@ -84,7 +84,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(tiny):
 
 def test_the_report_has_all_figures_and_a_row_for_every_network():
     seen = report(Setting(), made_up())
-    assert [shown.key for shown in seen.figures] == ["curves", "rates", "momenta"]
+    assert [shown.key for shown in seen.figures] == ["curves", "momenta"]
     assert len(set(map(len, seen.table.values()))) == 1
     assert len(seen.table["seed"]) == 4 * len(LEARNED_PARAMETERS) * Setting().seeds
     assert report(TINY, {}).verdict.word == "open"
@@ -93,7 +93,7 @@ def test_the_report_has_all_figures_and_a_row_for_every_network():
 def test_figures_grow_with_the_results(tiny):
     seen = report(TINY, tiny)
     assert seen.verdict.word == "open"
-    assert [shown.key for shown in seen.figures] == ["curves", "rates", "momenta"]
+    assert [shown.key for shown in seen.figures] == ["curves", "momenta"]
     part = make_tuning_job(TINY, "train", "faint")
     for step in part.steps():
         result = step.result()

@@ -143,7 +143,7 @@ def test_nothing_is_said_of_what_is_not_there():
     modes = dict.fromkeys([("spectral", 3), ("none", 3), ("spectral", 1), ("none", 1)], FEW)
     unfinished = report(SETTING, made_up(SETTING, modes, share=0.9))
     assert unfinished.verdict.word == "open"
-    assert [shown.key for shown in unfinished.figures] == ["curves", "points", "rates"]
+    assert [shown.key for shown in unfinished.figures] == ["curves", "points"]
     setting = replace(SETTING, schemes=("spectral", "batch"))
     assert "choose both" in report(setting, {}).verdict.says
 
@@ -161,7 +161,7 @@ def test_a_tiny_run_is_told():
     setting = replace(TINY, schemes=("none", "spectral", "weight", "layer"))
     results = {part: run_to_end(part) for part in list_jobs(setting)}
     found = report(setting, results)
-    assert [shown.key for shown in found.figures] == ["curves", "points", "rates"]
+    assert [shown.key for shown in found.figures] == ["curves", "points"]
     assert found.figures[1].columns == 3
     assert len(found.figures[1].panels) == 12
     assert len(set(map(len, found.table.values()))) == 1

@@ -109,7 +109,7 @@ def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_fir
 def test_the_first_figure_and_the_headline_are_on_gradients_over_the_initial_gain():
     found = report(SETTING, made_up())
     together, apart = found.figures[0].panels
-    assert [curve.name for curve in together.curves] == ["None", "Batch", "Layer"]
+    assert [curve.name for curve in together.curves] == ["No norm", "Batch", "Layer"]
     np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(FIRST_GAINS), rtol=1e-3)
     np.testing.assert_allclose(apart.curves[2].y, 0.8, rtol=1e-3)
     assert together.span == apart.span

@@ -151,5 +151,5 @@ def test_no_name_in_the_legend_is_that_of_a_scheme():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
     panels = [panel for figure in told.figures for panel in figure.panels]
     curves = {word for panel in panels for curve in panel.curves for word in curve.name.lower().split(", ")}
-    assert {panel.title for panel in panels} == {"None", "Batch"}
+    assert {panel.title for panel in panels} == {"No norm", "Batch"}
     assert curves.isdisjoint(scheme.label.lower() for scheme in SCHEMES.values())

@@ -19,7 +19,7 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import TrainingFailure, find_failures
+from normviz.train.twins import TrainingFailure, iterate_failures
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -209,7 +209,7 @@ def test_a_failure_is_that_of_its_own_scheme_and_network():
     rescaling = find_network_index(TRANSFORMATIONS["dataset-rescaling"])
     setting = replace(EXPLODING, delta=1000.0)
     failures = run_to_end(TableTrainingJob.of([SCHEMES["layer"], SCHEMES["none"]], setting, [0, rescaling])).failures
-    *_, alone = find_failures([SCHEMES["none"]], setting, [0, rescaling])
+    *_, alone = iterate_failures([SCHEMES["none"]], setting, [0, rescaling])
     assert failures == {(1, 0): alone[0, 0], (1, 1): alone[0, 1]}
     assert alone[0, 0] != alone[0, 1]
 
@@ -225,14 +225,14 @@ def test_reasons_go_with_their_losses():
 @pytest.fixture
 def diagnosed(monkeypatch):
     """How many steps have been looked at for the tensor that was not finite."""
-    steps, real = [], twins.find_failures
+    steps, real = [], twins.iterate_failures
 
     def spy(*arguments):
         for found in real(*arguments):
             steps.append(dict(found))
             yield found
 
-    monkeypatch.setattr(twins, "find_failures", spy)
+    monkeypatch.setattr(twins, "iterate_failures", spy)
     return steps
 
 
@@ -275,7 +275,7 @@ def test_a_scheme_is_found_again_from_its_row(scheme):
 def test_the_tensor_that_overflows_first_is_named():
     half = replace(SETTING, dtype="float16", rate=1000.0)  # float16 ends at 65,504
     rows = [SCHEMES["batch"], SCHEMES["rms"]]
-    *_, found = find_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
+    *_, found = iterate_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
     assert found[0, 0] == TrainingFailure(3, "the normalized summed inputs of layer 1")
-    *_, found = find_failures(rows, replace(half, dtype="float32"), [0])
+    *_, found = iterate_failures(rows, replace(half, dtype="float32"), [0])
     assert found == {}

@@ -87,7 +87,7 @@ def asked(at):
 def count_steps(scheme, seed):
     """Return the number of steps whose losses are there, of a training of SMALL."""
     setting = Setting(**{name: int(value) for name, value in SMALL.items()}, seed=seed)
-    return len(training_panels.get_table_results().get_losses(SCHEMES[scheme], setting))
+    return len(training_panels.get_table_result_cache().get_losses(SCHEMES[scheme], setting))
 
 
 def says_stopped(at):
@@ -203,7 +203,7 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
     (job,), run = asked(at).find_missing(), asked(at).request.runs[0]
-    training_panels.get_table_results().store_outcome(
+    training_panels.get_table_result_cache().store_outcome(
         job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU")
     )
     at = sound(at.run())

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from normviz.core.backward import backward
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.why import whitening
@@ -75,26 +74,6 @@ def test_a_mini_batch_has_distinct_points_of_the_cloud():
     assert batches.shape == (whitening.BATCH_COUNT, 16, 2)
     assert all(len(np.unique(batch, axis=0)) == 16 for batch in batches)
     assert np.isin(batches, x).all()
-
-
-def test_costs_stop_when_their_time_is_spent_and_compute_what_they_say():
-    found = whitening.measure_whitening_costs((2, 4, 8, 16), 0.0)
-    assert found.sizes.tolist() == [2, 4]
-    x = np.random.default_rng(0).standard_normal((64, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
-    np.testing.assert_allclose(compute_covariance(whitening.whiten_jointly(x)), np.eye(5), atol=1e-3)
-    expected = normalize(x[:, None, None], SCHEMES["batch"], 1e-5).xhat[:, 0, 0]
-    np.testing.assert_allclose(whitening.normalize_per_feature(x), expected, atol=1e-12)
-
-
-def test_the_ways_back_are_derivatives():
-    rng = np.random.default_rng(0)
-    x, g, way = rng.standard_normal((3, 30, 4))
-    x = x @ rng.standard_normal((4, 4))
-    for work in (whitening.normalize_per_feature, whitening.whiten_jointly):
-        ahead, behind = ((work(x + h * way) * g).sum() for h in (1e-6, -1e-6))
-        assert (work(x, g) * way).sum() == pytest.approx((ahead - behind) / 2e-6, rel=1e-6)
-    expected = backward(x[:, None, None], g[:, None, None], SCHEMES["batch"], 1e-5)[:, 0, 0]
-    np.testing.assert_allclose(whitening.normalize_per_feature(x, g), expected, atol=1e-12)
 
 
 def test_statistics_are_counted():

@@ -49,17 +49,17 @@ def show(view: View, theme: str) -> None:
     st.markdown(f"### {describe_known_answers(demands)}")
     changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.all_demands))
     is_pictured = bool(changes) and demands.layer == "conv"
-    if is_pictured:
-        st.html(render_picture_table(changes))
-    if (question := find_question(demands)) is not None:
-        st.markdown(f"**Why?** {question.because}")
-    if is_pictured:
-        st.caption(
-            "Before and after have the same scale of colours. The channels are red, green, blue and their mean, which "
-            "is not shown. Group norm averages over two of them at a time."
-        )
-    st.markdown("## Which elements do they average?")
     with st.container(key="answers"):
+        if is_pictured:
+            st.html(render_picture_table(changes))
+        if (question := find_question(demands)) is not None:
+            st.markdown(f"**Why?** {question.because}")
+        if is_pictured:
+            st.caption(
+                "Before and after have the same scale of colours. The channels are red, green, blue and their mean, "
+                "which is not shown. Group norm averages over two of them at a time."
+            )
+        st.markdown("## Which elements do they average?")
         draw_cubes(choose_drawn_schemes(demands, schemes, chosen, bool(view["pick"])), view, theme)
     left, right = st.columns([2, 3], gap="medium")
     with left:

@@ -12,7 +12,6 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import rate
 from normviz.topics.geometry.state import get_rate_run, get_twin_gaps
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -34,13 +33,6 @@ def show(view: View, theme: str) -> None:
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
     _show_twins(training)
-    draw_download_button(lambda: tabulate_run(course), "effective-rate")
-
-
-def tabulate_run(curves: rate.TrainingCurves) -> dict[str, list]:
-    """Return length, effective rate and loss of every step as columns by name."""
-    rows = (("‖W‖", curves.length[:-1]), ("η/‖W‖²", curves.effective_rates), ("loss", curves.losses))
-    return {"step": list(range(len(curves.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
 
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:

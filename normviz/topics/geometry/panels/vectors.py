@@ -8,7 +8,6 @@ from normviz.core.text import typeset
 from normviz.topics.geometry.space_figures import draw_stage, draw_step
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
-    CHANNELS,
     CIRCLE_RADIUS,
     LEARNING_RATE,
     STAGES,
@@ -19,7 +18,6 @@ from normviz.topics.geometry.three_channels import (
     take_step,
 )
 from normviz.ui.link import View, draw_segments
-from normviz.ui.saving import draw_download_button
 from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
@@ -45,7 +43,6 @@ def show(view: View, theme: str) -> None:
         st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
         st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
-    draw_download_button(lambda: tabulate_vectors(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
@@ -68,13 +65,6 @@ def _choose_stage(stage: str) -> None:
             on_click=st.session_state.update, args=({PREFIX + "stage": follows},),
         )  # fmt: skip
         draw_segments(PREFIX + "stage", "Stage", STAGES)
-
-
-def tabulate_vectors(step: DescentStep) -> dict[str, list]:
-    """Return the vectors of all stages as columns by name, channel by channel."""
-    one = step.before
-    columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}
-    return {"channel": list(range(1, CHANNELS + 1))} | {name: each.tolist() for name, each in columns.items()}
 
 
 def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:

@@ -34,7 +34,6 @@ from normviz.ui.runs import (
     show_progress,
     show_restart,
 )
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -107,8 +106,6 @@ def show(view: View, theme: str) -> None:
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
-    if measured:
-        draw_download_button(lambda: tabulate_accuracies(rows), "accuracy")
     _show_reasons(view, convention, measured)
 
 
@@ -122,13 +119,6 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
     return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{3.2 * len(rows) + 3:g}rem")
-
-
-def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
-    """Return the accuracy of every measured case, a column for each network."""
-    found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
-    by_network = np.transpose(list(found.values()))
-    return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
 
 
 def show_training_status(run: PageRun, working: bool) -> None:
@@ -188,7 +178,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
         ),
         "one": (
             f"{on}, one digit at a time", "training",
-            "A digit alone is its own mean: x̂ = 0 in every unit, and the answer is the same for all digits.",
+            "A digit alone is its own mean: x̂ = 0 in every neuron, and the answer is the same for all digits.",
         ),
         "class": (
             f"{on}, one class at a time", "training",
@@ -227,7 +217,7 @@ def _show_reasons(view: View, convention: Convention, measured: dict[str, np.nda
         if role == "training" and convention.unbiased:
             lines.append(
                 f"- **{convention.training} left on, one digit at a time** (`ValueError`). {convention.name} refuses: "
-                "each unit needs more than one value in training mode."
+                "each neuron needs more than one value in training mode."
             )
         with column:
             heading = convention.inference if role == "inference" else convention.training

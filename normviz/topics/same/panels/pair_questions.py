@@ -19,13 +19,11 @@ from normviz.topics.same.identities import (
     Identity,
     IdentitySide,
     evaluate_sides,
-    measure_residual,
 )
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import View
 from normviz.ui.locks import make_widget_arguments
-from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
 PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
@@ -80,22 +78,11 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     if not covered:
         with st.expander("Formulas and numbers"):
             _show_formulas(identity, drawn, view["eps"])
-            draw_download_button(lambda: tabulate_differences(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def get_pair_guesses() -> dict[str, str]:
     """Return the guesses of this session by pair, keys of `PAIR_GUESSES`, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
-
-
-def tabulate_differences(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
-    """Return a table of all pairs as columns, with the largest difference of both x̂ on this tensor."""
-    found = [measure_residual(identity, x, eps) for identity in identities]
-    return {
-        "pair": [identity.question for identity in identities],
-        "residual": found,
-        "equal to rounding": [is_within_rounding(gap, x.dtype) for gap in found],
-    }
 
 
 def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:

@@ -7,7 +7,6 @@ from normviz.describe.wording import format_references
 from normviz.topics.why.controls import CONTROL_ROW
 from normviz.topics.why.history import PRECURSORS, parse_arxiv_month, sort_schemes
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 
 
 def show(view: View, theme: str) -> None:
@@ -28,4 +27,3 @@ def show(view: View, theme: str) -> None:
         "Source": [format_references(scheme) for scheme in schemes],
     }
     st.table(rows, border="horizontal")
-    draw_download_button(lambda: rows, "schemes")

@@ -13,9 +13,8 @@ from normviz.topics.why.controls import draw_retrain_button
 from normviz.topics.why.figures import draw_learning
 from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
-from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, LearningResults, Setting
+from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, Setting
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
@@ -42,7 +41,6 @@ def show(view: View, theme: str) -> None:
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
     st.caption(_write_caption(setting, len(ends[PLAIN]), is_shipped))
-    draw_download_button(lambda: _tabulate_accuracies(runs, setting.seed), "learning")
     if sweeps is not None:
         _show_sweep(sweeps, theme)
 
@@ -75,16 +73,6 @@ def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     )
 
 
-def _tabulate_accuracies(runs: Mapping[str, LearningResults], first: int) -> dict[str, list]:
-    """Return the accuracies by step, a column for each network."""
-    columns = {
-        f"{name}, seed {first + k}": accuracy.tolist()
-        for name, run in runs.items()
-        for k, accuracy in enumerate(run.accuracy.T)
-    }
-    return {"step": LOOKS.tolist()} | columns
-
-
 def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     """Show the accuracy at the end by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
@@ -114,15 +102,3 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
         f"network learns here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at "
         f"low rates, more steps help."
     )
-    draw_download_button(lambda: _tabulate_sweep(sweeps), "learning-rates")
-
-
-def _tabulate_sweep(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:
-    """Return the accuracies at the end, a row for each rate and seed."""
-    columns = {
-        f"{name}, {part}": getattr(sweep, attribute).ravel().tolist()
-        for name, sweep in sweeps.items()
-        for part, attribute in (("test", "accuracy"), ("validation", "validation"))
-    }
-    seeds = range(STUDY.seed, STUDY.seed + STUDY.seeds)
-    return {"learning rate": [rate for rate in RATES for _ in seeds], "seed": [*seeds] * len(RATES)} | columns

@@ -11,10 +11,9 @@ from normviz.describe.wording import format_signed
 from normviz.topics.why import state
 from normviz.topics.why.outside import EXAMPLES, TARGET
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows of E[x]"}
+NAMES = {"outside": "E[x] treated as a constant", "inside": "gradient through E[x]"}
 
 
 def show(view: View, theme: str) -> None:
@@ -67,5 +66,3 @@ def show(view: View, theme: str) -> None:
         f"{EXAMPLES} examples, L = ½ E[(x̂ − t)²], where t has mean {TARGET:g}: what x̂ can never have. "
         f"[{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 2."
     )
-    columns = {f"{what}, {key}": getattr(run, what).tolist() for key, run in found.items() for what in ("b", "losses")}
-    draw_download_button(lambda: {"step": x.tolist()} | columns, "outside")

@@ -8,7 +8,6 @@ import streamlit as st
 from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
-from normviz.core.text import typeset
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import estimate_band, estimate_mean, format_mean_percent
 from normviz.describe.wording import format_decimals
@@ -26,7 +25,6 @@ from normviz.topics.why.saturation import (
     Setting,
 )
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
@@ -52,7 +50,6 @@ def show(view: View, theme: str) -> None:
         "over the seeds. A layer receives what the layers before it compute, and that changes while they learn: "
         f"internal covariate shift ([{paper.text}]({paper.url}), sections 1, 2 and 4.1)."
     )
-    draw_download_button(lambda: _tabulate_quantiles(runs, layer, unit), "saturation")
 
 
 def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
@@ -143,12 +140,3 @@ def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[s
 def _measure_width(run: LearningRun) -> float:
     """Measure the distance of the outer quantiles at the end: the median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
-
-
-def _tabulate_quantiles(runs: Mapping[str, LearningRun], layer: int, unit: int) -> dict[str, list]:
-    """Return the quantiles of the unit's input in columns."""
-    columns: dict[str, list] = {"step": runs[PLAIN].steps.tolist()}
-    for name, run in runs.items():
-        for k, share in enumerate(QUANTILES):
-            columns[f"{typeset(100 * share)}% {name}"] = run.quantiles[:, k, layer, unit].tolist()
-    return columns

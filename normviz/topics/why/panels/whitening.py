@@ -3,20 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
-from normviz.topics.why import state
 from normviz.topics.why.figures import MAX_DRAWN_POINTS, PointCloud, draw_batch_ellipses, draw_cloud
 from normviz.topics.why.whitening import (
     BATCH_COUNT,
     ELLIPSE_RADIUS,
     FEATURES,
     STAGES,
-    TIMED_EXAMPLES,
-    WhiteningCosts,
     compute_correlation,
     compute_covariance,
     compute_digit_features,
@@ -27,7 +23,6 @@ from normviz.topics.why.whitening import (
     sample_normal_cloud,
 )
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 SYMBOLS = ("x₀", "x₁")
@@ -44,9 +39,6 @@ OUTLINE_NAME = f"covariance, {ELLIPSE_RADIUS:g} standard deviations"
 
 WHITENING_SOURCE = SCHEMES["whitening"].reference
 
-COSTS_KEY = state.PREFIX + "costs"
-"""Key of the session's request for the costs."""
-
 
 def show(view: View, theme: str) -> None:
     """Show a cloud of points and the stages of its whitening; then the simplifications of batch norm."""
@@ -58,7 +50,7 @@ def show(view: View, theme: str) -> None:
     _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
-        _show_joint_costs(theme)
+        _show_joint_costs()
     with right:
         _show_mini_batches(view, x, axes, theme)
 
@@ -110,9 +102,6 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
         f"lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
-    columns = {f"x{k} {axis}": x[:, k].tolist() for k, axis in enumerate(axes)}
-    columns |= {f"{stage.name} {k}": made[:, k].tolist() for k in range(2)}
-    draw_download_button(lambda: columns, "whitening")
 
 
 def _make_arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -162,60 +151,16 @@ def _format_gap(gap: float) -> str:
     return format_number(gap, 2, 1e3 * ROUNDING)
 
 
-def _show_joint_costs(theme: str) -> None:
-    """Show what normalizing each feature by itself costs and saves, compared with whitening."""
+def _show_joint_costs() -> None:
+    """Show what normalizing each feature by itself saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
-    if not st.session_state.get(COSTS_KEY):
-        per, joint = count_statistics(512)
-        st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
-        st.button("Measure the time on this server", key="measure costs", on_click=_request_costs)
-        return
-    found = state.get_whitening_costs()
-    st.markdown(f"### {_describe_costs(found)}")
-    lines = [
-        Curve(name, found.sizes, 1e3 * seconds, look, points=True)
-        for look, (name, seconds) in enumerate(
-            {
-                "batch norm: x̂": found.per_feature,
-                "batch norm: x̂ and ∂L/∂x": found.per_feature_back,
-                "whitening: x̂": found.whitened,
-                "whitening: x̂ and ∂L/∂x": found.whitened_back,
-            }.items()
-        )
-    ]
-    ends = ", ".join(f"{curve.name} {typeset(curve.y[0], 2)} to {typeset(curve.y[-1], 2)}" for curve in lines)
-    alt = f"Milliseconds over {int(found.sizes[0])} to {int(found.sizes[-1])} features: {ends}."
-    show_figure(
-        draw_curve_panels(
-            [CurvePanel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme
-        ),
-        "costs",
-        alt,
-        "24rem",
-    )
+    per, joint = count_statistics(512)
+    st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
     st.caption(
-        f"{TIMED_EXAMPLES} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its "
-        f"eigenvectors: of the order of C³. The way back goes through the eigenvectors too: the gradient of an inverse "
-        f"root couples every pair of them ([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
+        "Covariance of N examples: N·C² products; its eigenvectors: of the order of C³. The way back goes through the "
+        "eigenvectors too: the gradient of an inverse root couples every pair of them "
+        f"([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
     )
-
-
-def _request_costs() -> None:
-    st.session_state[COSTS_KEY] = True
-
-
-def _describe_costs(costs: WhiteningCosts) -> str:
-    """Describe how much longer whitening takes than batch norm, and how its time grows."""
-    there, back = costs.whitened / costs.per_feature, costs.whitened_back / costs.per_feature_back
-    return (
-        f"At C = {int(costs.sizes[-1])}, whitening took {_format_ratio(there[-1])} times as long as batch norm, "
-        f"and with its gradient {_format_ratio(back[-1])} times; at C = {int(costs.sizes[0])} it was "
-        f"{_format_ratio(there[0])} times."
-    )
-
-
-def _format_ratio(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
