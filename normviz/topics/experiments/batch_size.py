@@ -205,6 +205,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
     clear = tuple(size for size, sign in signs.items() if sign)
+    caption = _describe_comparison(setting)
     title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
     panels = [
         CurvePanel(
@@ -221,7 +222,8 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
+    if idle:
+        caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
@@ -326,8 +328,10 @@ def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: 
     (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
     if len(sizes) == len(BATCH_SIZES):
         return f"{capitalize_first(winner)} beats {loser} at every batch size."
-    plural, rest = "s" * (len(sizes) > 1), f", loses at {_format_sizes(better)}" if worse and better else ""
-    return f"{capitalize_first(winner)} beats {loser} at batch size{plural} {_format_sizes(sizes)}{rest}."
+    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1]:  # the answer to "Who needs large batches?"
+        own, others = (f"{np.mean(ended_outcomes[sizes[0]][k].final_errors):.0%}" for k in pair)
+        return f"{capitalize_first(name)} does: at batch size {sizes[0]} its error is {own}, {other}’s {others}."
+    return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
@@ -375,13 +379,27 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         "training digits; running averages would add noise of their own."
     )
     extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
-    budget, other = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits")
-        if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps")
-    )
-    why = f"{EXPERIMENT.why} Compare curves at the same N: all train {budget}, so {other}."
+    why = f"{EXPERIMENT.why}{_describe_sizes(ended_outcomes, pair, name, other)}"
     return Verdict(judge_signs(signs), says, condition, why, extent)
+
+
+def _describe_sizes(ended_outcomes: Outcomes, pair: tuple[int, int], name: str, other: str) -> str:
+    """Return a sentence on the batch sizes at which two schemes do not differ, or the first one is better."""
+    by_size = _find_size_signs(ended_outcomes, pair)
+    texts = {0: f"{name} and {other} do not clearly differ", -1: f"{name} has the lower error"}
+    sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
+    parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]
+    return f" {capitalize_first('; '.join(parts))}." if parts else ""
+
+
+def _describe_comparison(setting: Setting) -> str:
+    """Return a sentence on what else differs between batch sizes."""
+    budget, other = (
+        (f"for {setting.steps} steps", "small batches see fewer digits")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "large batches take fewer steps")
+    )
+    return f"Compare only within one batch size: all train {budget}, so {other}."
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,

@@ -49,8 +49,8 @@ def describe_bands(spec: FigureSpec, networks: int) -> str:
     curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
     if not curves or "95% interval" in spec.caption:
         return ""
-    shown = "Bars" if all(curve.points for curve in curves) else "Bands"
-    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means."
+    shown, place = ("Bars", ", drawn side by side") if all(curve.points for curve in curves) else ("Bands", "")
+    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means{place}."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:

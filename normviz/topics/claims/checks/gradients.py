@@ -156,7 +156,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
             "other": twins[0],
         }
 
-    block, found = measure_fisher_powers(seed, "w", "w"), repeat_named_over_seeds(seed, measure)
+    block, found = measure_fisher_powers(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
@@ -190,10 +190,10 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
 
         return repeat_over_seeds(seed, furthest)
 
-    values = scaled("w", "batch", "layer")
+    values = scaled("length", "batch", "layer")
     yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
-    yield expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0)
-    values = measure_fisher_powers(seed, "γ", "w")["none"]
+    yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
+    values = measure_fisher_powers(seed, "γ", "length")["none"]
     yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)
