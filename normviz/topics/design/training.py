@@ -45,7 +45,7 @@ ANSWER_CODES = (False, True, None)
 
 @lru_cache(maxsize=16)
 def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
-    """Return the schemes of each set of invariances, and a random order in which the simplest comes first."""
+    """Return the schemes of each set of invariances, and an order of training: the simplest, then random."""
     rng = np.random.default_rng(seed)
     sets = sorted(kind.invariances for kind in take_census(layer, weights))
     every = [find_schemes(demand_exactly(invariances, layer, weights)) for invariances in sets]
@@ -110,7 +110,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(NETWORKS))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure and train stack by stack; yield the results so far.
+        """Measure and train the schemes stack by stack; yield the results of all finished stacks after each.
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
@@ -147,7 +147,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
 
 
 def _measure(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
-    """Measure and train schemes, and store the outcomes in `results`; yield the finished share, below 1."""
+    """Measure and train schemes, and store the outcomes in `results`; yield the finished share, from 0 to below 1."""
     from normviz.train import twins  # imports torch
 
     for scheme, gaps in zip(schemes, twins.measure_output_gaps(schemes, setting), strict=True):

@@ -14,7 +14,7 @@ ALL_AXES = (-4, -3, -2, -1)
 
 
 class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε or several, with a bound of its rounding errors.
+    """x̂ of a candidate scheme at one or several ε, with a bound of its rounding errors.
 
     Attributes:
         eps: the values of ε.
@@ -72,7 +72,7 @@ class Divisors(NamedTuple):
 
 
 class FittedValues(NamedTuple):
-    """Values that a candidate gives to y, γ x̂ + β or x̂ alone.
+    """Values that a candidate predicts for y: γ x̂ + β, or x̂ alone.
 
     Attributes:
         values: the fitted values.
@@ -99,7 +99,7 @@ class FittedValues(NamedTuple):
 
 
 def _select(values: Any, at: int | slice) -> Any:
-    """Return what belongs to one or some of several ε, or what does not depend on ε as it is."""
+    """Return the entries at some ε of an array whose first axis is ε; other values unchanged."""
     return values[at] if isinstance(values, np.ndarray) and values.ndim > len(ALL_AXES) else values
 
 

@@ -36,7 +36,7 @@ NOTHING = 0.005
 
 
 def show(view: View, theme: str) -> None:
-    """Show the distribution of one unit's input over the training, with and without batch norm, and saturation."""
+    """Show one unit's inputs over the training, with and without batch norm, and the saturated share by layer."""
     setting = build_settings(Setting, view)
     runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
     learned, _ = state.get_learning_results(setting)  # before anything is drawn, so that all of it comes at once
@@ -86,7 +86,7 @@ def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: s
 
 
 def _draw_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
-    """Draw the share of saturated inputs by layer at the end, with mean and interval over the seeds."""
+    """Draw the share of saturated inputs by layer after training: mean and interval over the seeds."""
     st.markdown(f"### {_describe_saturation(learned, runs)}")
     layers = np.arange(learned[PLAIN].saturated.shape[1])
     lines = []
@@ -104,7 +104,7 @@ def _draw_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, 
 
 
 def _find_span(bands: list[np.ndarray]) -> tuple[float, float]:
-    """Return the lower and upper end of one vertical axis that fits all bands."""
+    """Return the lower and upper limit of a vertical axis that fits all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
     low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
@@ -138,5 +138,5 @@ def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[s
 
 
 def _measure_width(run: LearningRun) -> float:
-    """Measure the distance of the outer quantiles at the end: the median over the units of the last layer."""
+    """Measure the distance of the outer quantiles after training, as a median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
