@@ -204,7 +204,7 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
     return np.lexsort([key.ravel() for key in keys[::-1]])
 
 
-def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
+def _evaluate_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
     """Return the positions of the allowed weight schemes, and which demands each scheme behind them meets.
 
     The second is boolean, (fronts, P, P, demands), for P patterns of fields."""
@@ -249,7 +249,7 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
 
 def find_schemes(demands: Demands) -> FoundSchemes:
     """Return the schemes that meet the demands, each with its invariances; the simplest comes first."""
-    fronts, answers = _test_demands(demands)
+    fronts, answers = _evaluate_demands(demands)
     index = _build_scheme_index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
     chosen[fronts] = answers.all(-1)
@@ -324,7 +324,7 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     """Find the schemes that miss the fewest demands, grouped by the missed demands."""
-    fronts, answers = _test_demands(demands)
+    fronts, answers = _evaluate_demands(demands)
     schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
     least = misses.sum(1).min()
@@ -346,7 +346,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     """Find the fewest demands that no scheme meets together; empty if a scheme meets all."""
-    _, answers = _test_demands(demands)
+    _, answers = _evaluate_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.all_demands) + 1):
         for some in combinations(range(len(demands.all_demands)), count):

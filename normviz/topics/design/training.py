@@ -123,7 +123,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
             so_far = partial(self._arrays, tuple(cells), results)
-            for share in _measure(results, schemes, self.setting):
+            for share in _measure_and_train(results, schemes, self.setting):
                 done = (start + share * len(schemes)) / len(self.rows)
                 yield JobStep(done, partial(so_far, done))
             cells += build_cells(schemes, self.setting, results)
@@ -146,7 +146,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         }
 
 
-def _measure(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+def _measure_and_train(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
     """Measure and train schemes, and store the outcomes in `results`; yield the finished share, from 0 to below 1."""
     from normviz.train import twins  # imports torch
 

@@ -234,7 +234,7 @@ def compute_trials(
     scheme = schemes[0]
     at: Any = (..., *(judged or ()))
     field, result, bounds = scheme.suppression, normalize(x, scheme, 0.0), RoundingBounds(x, scheme, dtype)
-    number = _number_statistics(x.shape, scheme)[at]
+    number = _index_statistics(x.shape, scheme)[at]
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
@@ -259,7 +259,7 @@ def compute_trials(
     )
 
 
-def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
+def _index_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
     """Return for every element the index of its statistic, in the tensor's shape; 0 if the scheme has none."""
     if scheme.field is None:
         return np.zeros(shape, int)

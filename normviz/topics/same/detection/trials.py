@@ -43,8 +43,8 @@ class FitTrial(NamedTuple):
 
     def select_eps(self, at: int | slice) -> "FitTrial":
         """Return the trial at one or some of several ε."""
-        divisors = None if self.divisors is None else Divisors(*(_select(each, at) for each in self.divisors))
-        arrays = FitTrial(*(_select(each, at) for each in self))
+        divisors = None if self.divisors is None else Divisors(*(_select_at_eps(each, at) for each in self.divisors))
+        arrays = FitTrial(*(_select_at_eps(each, at) for each in self))
         return arrays._replace(eps=(self.eps[at],) if isinstance(at, int) else self.eps[at], divisors=divisors)
 
 
@@ -95,10 +95,10 @@ class FittedValues(NamedTuple):
 
     def select_eps(self, k: int) -> "FittedValues":
         """Return the values at one of several ε."""
-        return FittedValues(*(_select(each, k) for each in self))
+        return FittedValues(*(_select_at_eps(each, k) for each in self))
 
 
-def _select(values: Any, at: int | slice) -> Any:
+def _select_at_eps(values: Any, at: int | slice) -> Any:
     """Return the entries at some ε of an array whose first axis is ε; other values unchanged."""
     return values[at] if isinstance(values, np.ndarray) and values.ndim > len(ALL_AXES) else values
 

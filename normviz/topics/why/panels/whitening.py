@@ -95,7 +95,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
             st.latex(_format_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
-        _describe_scaled(before, after, made, eps)
+        _describe_batch_norm_outputs(before, after, made, eps)
         * (view["stage"] == "scaled")
         + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
         f"{ELLIPSE_RADIUS:g} standard deviations along each feature of x, and where they come to "
@@ -136,7 +136,7 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.
     )
 
 
-def _describe_scaled(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
+def _describe_batch_norm_outputs(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe how close batch norm's outputs come to mean 0 and to their predicted variances."""
     predicted = np.diag(before) / (np.diag(before) + eps)
     gap, mean = _format_gap(np.abs(predicted - np.diag(after)).max()), _format_gap(np.abs(result.mean(0)).max())
