@@ -65,7 +65,7 @@ def _draw_upload() -> None:
     """Draw the file upload, code that saves arrays for it, and the error of the last upload."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
-        on_change=_store_upload, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
+        on_change=_take_upload, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
     )  # fmt: skip
     st.code(SAVING_SNIPPET, wrap_lines=True)
     state = st.session_state
@@ -76,7 +76,7 @@ def _draw_upload() -> None:
         st.button("Swap x and y", on_click=_swap_arrays)
 
 
-def _store_upload() -> None:
+def _take_upload() -> None:
     """Store the uploaded arrays in the session; for invalid files, store the error and keep the former arrays."""
     state, files = st.session_state, st.session_state[UPLOAD_KEY]
     state[UPLOAD_ERROR_KEY] = None
