@@ -45,10 +45,11 @@ def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | No
     if not kept.any():
         return None
     middle, factor = (float(np.exp(np.median(each))) for each in (np.log(ratio[kept]), np.abs(np.log(ratio[kept]))))
+    name, first, second = "standard deviation", batch, running
     if factor <= CLOSE < 1 + np.median(shift[kept]):
+        name, first, second = "mean", mean, running_mean
         heading = f"At inference, the mean is off by {np.median(shift[kept]):.0%} of a standard deviation"
-        return _name_values("mean", mean[kept], running_mean[kept], heading)
-    if middle > CLOSE:
+    elif middle > CLOSE:
         heading = f"At inference, its outputs vary {typeset(middle, 2)} times less than in training"
     elif middle < 1 / CLOSE:
         heading = f"At inference, its outputs vary {typeset(1 / middle, 2)} times more than in training"
@@ -56,9 +57,5 @@ def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | No
         heading = f"The running averages are off by a factor of {typeset(factor, 2)}, up or down"
     else:
         heading = "The running averages match this batch"
-    return _name_values("standard deviation", batch[kept], running[kept], heading)
-
-
-def _name_values(name: str, batch: np.ndarray, running: np.ndarray, heading: str) -> ChannelAverages:
-    values = {f"training: {name} of the batch": batch, "inference: running average": running}
+    values = {f"training: {name} of the batch": first[kept], "inference: running average": second[kept]}
     return ChannelAverages(name, values, heading)

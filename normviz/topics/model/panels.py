@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from normviz.charts.chart import Figure
@@ -14,7 +13,6 @@ from normviz.topics.model.channels import compare_after_pass, compare_averages
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
-    find_single_value,
     format_address,
     make_lab_link,
     make_recorded_tensor,
@@ -177,14 +175,10 @@ def _show_details(layer: ReportedLayer, view: View) -> None:
 def describe_lab_tensor(layer: ReportedLayer) -> str:
     """Describe what the pages behind the links show of a layer."""
     x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer)
-    lines = ["Table 1 and Training vs. inference train networks of their own, on handwritten digits."]
+    others = "Table 1 and Training vs. inference train networks of their own, on handwritten digits."
     if x is None:
-        return " ".join(["The report has no activations, so the lab shows noise; `normviz record` saves them.", *lines])
-    part = "all" if x.size == np.prod(layer.shape) else "an evenly spaced part"
-    lab = f"The lab shows {part} of the activations that enter this layer, {format_shape(x.shape)} as (N, H, W, C)."
-    if scheme is None:
-        lab += " It has no scheme for this layer."
-    varying = [n for n, ends in (("γ", layer.gain), ("β", layer.bias)) if ends and find_single_value(ends) is None]
-    if varying:
-        lab += f" It leaves out {' and '.join(varying)}, which {'vary' if len(varying) > 1 else 'varies'}."
-    return " ".join([lab, *lines])
+        return f"The report has no activations, so the lab shows noise; `normviz record` saves them. {others}"
+    lab = (
+        f"The lab shows recorded inputs of the layer, {format_shape(x.shape)} as (N, H, W, C), without varying γ and β."
+    )
+    return f"{lab}{'' if scheme else ' It has no scheme for this layer.'} {others}"
