@@ -95,7 +95,7 @@ def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ..
 
 
 def is_likely_channels_first(shape: Sequence[int]) -> bool:
-    """Return True if a shape looks like (N, C, H, W) or (C, H, W): equal last axes, or a picture's number of channels."""
+    """Return True if a shape looks like (N, C, H, W) or (C, H, W): equal last axes, or a picture's channel count."""
     if len(shape) == 4:
         _, a, b, c = shape
         return (b == c != a) if (a == b) != (b == c) else a in PICTURE_CHANNELS and min(b, c) > max(PICTURE_CHANNELS)
