@@ -72,7 +72,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
 
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    board, below = st.container(key="board", horizontal=True), st.container()
+    board, below = st.container(key="board", horizontal=True), st.container(key="below")
 with board:
     case, cases = st.container(key=CASE_KEY), st.container(key="cases")
 with cases:

@@ -12,7 +12,7 @@ from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
 from normviz.data.output import print_message, write_file
 from normviz.topics.gradients.answers import ANSWER_NAMES, judge_answer
-from normviz.topics.gradients.submissions import judge_folder, write_table
+from normviz.topics.gradients.submissions import format_csv_rows, judge_folder
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +62,8 @@ def _judge_class(arguments: argparse.Namespace) -> None:
     scheme = parse_scheme(arguments)
     rows = judge_folder(scheme, arguments.layout, arguments.inputs, arguments.answer, arguments.eps)
     if arguments.csv is not None:
-        write_file(arguments.csv, write_table(rows).encode("utf-8-sig"))  # with the mark that spreadsheets look for
+        write_file(arguments.csv, format_csv_rows(rows).encode("utf-8-sig"))  # with the mark that spreadsheets look for
     if arguments.json:
         print(json.dumps([row._asdict() for row in rows]))
     elif arguments.csv is None:
-        print(write_table(rows), end="")
+        print(format_csv_rows(rows), end="")

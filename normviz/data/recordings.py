@@ -28,8 +28,8 @@ class RecordedLayer(NamedTuple):
     Attributes:
         x: the activations.
         gain, bias: γ and β, which broadcast against x.
-        statistics: of a layer with running averages, (4, channels): the mean and the variance in the batch, and both
-            running averages.
+        statistics: of a layer with running averages, (6, channels): the mean and the variance in the batch, as
+            running averages, and as running averages after a forward pass in training (absent in older files).
     """
 
     x: np.ndarray
@@ -107,8 +107,9 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
     for name, layer in layers.items():
         if not all(each is None or _broadcasts(each, layer.x) for each in (layer.gain, layer.bias)):
             raise InvalidInput(f"γ or β of {name[:60]!r} does not fit its activations.")
-        if layer.statistics is not None and not _has_four_rows(layer.statistics):
-            raise InvalidInput(f"the statistics of {name[:60]!r} are not four rows of up to {MAX_CHANNELS:,} channels.")
+        if layer.statistics is not None and not _has_known_rows(layer.statistics):
+            most = f"up to {MAX_CHANNELS:,} channels"
+            raise InvalidInput(f"the statistics of {name[:60]!r} are not four or six rows of {most}.")
     return layers
 
 
@@ -118,5 +119,5 @@ def _broadcasts(parameter: np.ndarray, x: np.ndarray) -> bool:
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)
 
 
-def _has_four_rows(statistics: np.ndarray) -> bool:
-    return statistics.ndim == 2 and len(statistics) == 4 and statistics.shape[1] <= MAX_CHANNELS
+def _has_known_rows(statistics: np.ndarray) -> bool:
+    return statistics.ndim == 2 and len(statistics) in (4, 6) and statistics.shape[1] <= MAX_CHANNELS

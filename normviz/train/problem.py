@@ -153,8 +153,9 @@ MAX_PICTURED = 4
 def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.ndarray, np.ndarray]:
     """Return pictures, or weights as pictures, before and after a transformation, two arrays (count, height, width).
 
-    They show the first images of the first mini-batch, or the weights of some units of the first layer, with the unit
-    that a change of one unit is about. A unit of a dense layer has one weight for every pixel.
+    They show images of the first mini-batch, of different classes and the first among them. Or they show the weights of
+    some units of the first layer, with the unit that a change of one unit is about. A unit of a dense layer has one
+    weight for every pixel.
     """
     problem = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)])
     count = min(MAX_PICTURED, setting.batch if change.on == "data" else setting.width)
@@ -165,10 +166,12 @@ def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.n
         flat = problem.weights[0].reshape(2, -1, setting.width)[..., units]
         before, after = flat.transpose(0, 2, 1).reshape(2, count, *sides)
         return before, after
-    images = load_digits()[0][problem.order[0][:count]]
+    images, classes = (each[problem.order[0]] for each in load_digits())
+    firsts = np.unique(classes, return_index=True)[1]
+    places = sorted(range(setting.batch), key=lambda place: (place not in firsts, place))[:count]
     shift = problem.shift[1].reshape(-1)
     shift = shift.reshape(DIGIT_SIDE, DIGIT_SIDE) if setting.layer == "dense" else shift[0]
-    return images, images * problem.factor[1, :count] + shift
+    return images[places], images[places] * problem.factor[1, places] + shift
 
 
 def compute_noise_levels(dtype: str) -> dict[str, float]:

@@ -91,7 +91,7 @@ def show_language_choice() -> None:
             if language != get_language():
                 st.button(
                     name, key=f"language {language}", type="tertiary", icon=":material/translate:",
-                    on_click=choose, args=(language,),
+                    on_click=choose, args=(language,), help="Translates lessons and classes, not the other pages.",
                 )  # fmt: skip
 
 

@@ -217,7 +217,7 @@ PAGE_TEXTS = (
         section="Invariance",
         question="Which changes does normalization cancel?",
         why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
-        "cancels the change, both learn the same way.",
+        "cancels the change, both have the same loss at every step.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
@@ -323,7 +323,7 @@ PAGE_TEXTS = (
         section="Training",
         question="Do the normalizations in your model have a problem?",
         why="We run a PyTorch model on one batch, in training and in inference mode, and look for common mistakes.",
-        first="Select a row of an example to see its problem and the fix. Then check **your own model**.",
+        first="Select a row of an example to see its problem and the fix, or take three steps with **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether the rest of a batch changes an "
         "output, and whether training and inference agree.",
         see=(
@@ -336,9 +336,9 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm learns the length **g** and the direction **v**/‖v‖ of the weights w separately: "
-        "**w = g · v/‖v‖**.",
-        first="Press **Play** to watch both runs. Then raise the **length of v** to 4: is weight norm still faster?",
+        why="Weight norm learns a length g and a direction v/‖v‖: **w = g · v/‖v‖**. Here stochastic gradient descent "
+        "(SGD) tells 3 from 8.",
+        first="Raise the **length of v** to 4: is weight norm still faster (a lower loss after as many steps)?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
@@ -363,7 +363,7 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
+        why="To bring back details in shadow: like batch norm, but with the mean and the contrast of nearby pixels.",
         first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
         "details stay faint.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "

@@ -27,19 +27,28 @@ HIDDEN_PARTS = {
     ),
     "menu": HiddenPart("Menu", '[data-testid="stHeader"], [data-testid="stPageLink"]'),
     "tabs": HiddenPart("Tabs", '.stTabs [role="tablist"]'),
-    "text": HiddenPart("Heading", ".st-key-story, .st-key-question, .st-key-takeaway"),
+    "text": HiddenPart(
+        "Heading and text",
+        ".st-key-story, .st-key-question, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
+        ".st-key-case-card .stElementContainer:has(.stMarkdown)",
+    ),
     "controls": HiddenPart(
         "Controls on the page",
         ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
-        ":has(> .st-key-cases), .st-key-case:not(:has(.st-key-answer)) .stExpander, .stDownloadButton, "
+        ":has(> .st-key-cases), .st-key-look-menu, .stDownloadButton, .nv-stages, "
         '[class*="st-key-"]:is([class*="-player"], [class*="-place"]), .st-key-pair .stButton, '
+        ".nv-under > .nv-legend, .nv-plot > .nv-fold, .stMain .stSlider, "
         ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
     ),
     "answer": HiddenPart(
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
         ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
-        ".stColumn:has(> * > * > .st-key-element)",
+        ".nv-pairs > div:not(.used), .stColumn:has(> * > * > .st-key-element)",
+    ),
+    "more": HiddenPart(
+        "All but the first figure",
+        ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element)",
     ),
 }
 """Parts that a link can hide, by their names in the link."""

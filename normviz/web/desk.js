@@ -22,6 +22,7 @@ import { drawGrid } from "./grid.js";
  * @property {GridData} grid the cells of Table 1 to choose from
  * @property {Record<string, AskedQuestion>} cells their questions
  * @property {{title: string, steps: LessonStep[]}[]} lessons
+ * @property {string[]} examples keys of cells and steps that are one click away
  * @property {string} step key of the step that is chosen at first
  */
 
@@ -90,6 +91,8 @@ export class Desk {
   results = null;
   shown = { number: -1, snapshots: -1 };
   cell = "";
+  /** The form of the previewed question. */
+  form = "ask";
 
   /**
    * @param {HTMLElement} root
@@ -106,6 +109,7 @@ export class Desk {
       const action = findClosest(event, "[data-do]")?.dataset.do;
       if (action) this.act(action);
     });
+    this.examples = this.fillExamples();
     this.pickCell(data.grid.open);
     this.fillSteps();
     this.show();
@@ -203,9 +207,29 @@ export class Desk {
       choice.append(group);
     }
     choice.addEventListener("change", () => this.preview(this.step));
-    if (!this.data.step) return;
-    choice.value = this.data.step;
-    this.preview(this.step);
+    const chosen = this.data.lessons.flatMap(({ steps }) => steps).find(({ key }) => key === this.data.step);
+    if (chosen) this.pickStep(chosen);
+  }
+
+  /** Draw the buttons of the questions that are one click away, and return them by question. */
+  fillExamples() {
+    const steps = this.data.lessons.flatMap((lesson) => lesson.steps);
+    const drawn = this.data.examples.map((key) => {
+      const step = steps.find((each) => each.key === key);
+      const question = step ?? this.data.cells[key];
+      const textContent = step ? step.question : (question?.text.split("\n")[0] ?? "");
+      const button = makeElement("button", { type: "button", textContent });
+      button.addEventListener("click", () => (step ? this.pickStep(step) : this.pickCell(key)));
+      this.part("examples").append(button);
+      return /** @type {const} */ ([question, button]);
+    });
+    return new Map(drawn);
+  }
+
+  /** @param {LessonStep} step */
+  pickStep(step) {
+    find(this.root, '[data-part="step-choice"]', HTMLSelectElement).value = step.key;
+    this.preview(step);
   }
 
   async open() {
@@ -213,7 +237,7 @@ export class Desk {
     if (status !== 200) return write(this.part("notice"), data.error || this.say("unreached"));
     this.opened = data;
     rememberClass(data);
-    this.part(this.data.step ? "ask-lesson" : "ask").setAttribute("open", "");
+    this.part(this.form).setAttribute("open", "");
     await this.look();
   }
 
@@ -284,6 +308,8 @@ export class Desk {
   /** @param {AskedQuestion | undefined} question */
   preview(question) {
     if (!question) return;
+    this.form = "key" in question ? "ask-lesson" : "ask";
+    for (const [each, button] of this.examples) button.setAttribute("aria-pressed", String(each === question));
     this.writeQuestion("preview-", question);
     const answers = question.answers.map((text) => makeElement("li", { textContent: `○ ${text}` }));
     this.part("preview-answers").replaceChildren(...answers);

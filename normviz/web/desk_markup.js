@@ -17,7 +17,7 @@ export function buildMarkup(words) {
 <div class="desk">
   <section class="join" data-part="before">
     ${button("open", "main")}
-    <ol><li>${words["how-open"]}</li><li>${words["how-ask"]}</li><li>${words["how-reveal"]}</li></ol>
+    <ol><li>${words["how-open"]}</li><li>${words["how-ask"]}</li><li>${words["how-discuss"]}</li><li>${words["how-reveal"]}</li></ol>
   </section>
   <section class="join" data-part="open" aria-label="${words["join-label"]}" hidden>
     <img data-part="qr" alt="${words["qr-alt"]}" width="400" height="400">
@@ -44,7 +44,7 @@ export function buildMarkup(words) {
     <p data-part="none" hidden>${words.none}</p>
     <p data-part="refusal" role="alert" hidden></p>
     <div>
-    <p data-part="choose">${words.choose}</p>
+    <div data-part="choose"><p>${words.choose}</p><div data-part="examples"></div></div>
     <details data-part="ask"><summary>${words["ask-table"]}</summary>
       <p>${words["ask-table-how"]}</p>
       <div class="row">${button("ask-cell", "main")}<span data-part="picked"></span></div>

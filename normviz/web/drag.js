@@ -63,6 +63,7 @@ export default function ({ data: sent, parentElement, setStateValue }) {
   const write = (index) => {
     output.textContent = data.texts[index];
     input.setAttribute("aria-valuetext", data.texts[index]);
+    input.style.setProperty("--share", String(index / (data.texts.length - 1)));
   };
 
   find(root, "span", HTMLElement).textContent = data.label;

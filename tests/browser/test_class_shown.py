@@ -16,6 +16,9 @@ def test_a_lecturer_asks_and_a_phone_answers(page, phone, server):
     desk = page.locator(".nv-desk")
     expect(desk.get_by_role("button", name="Open a class")).to_be_in_viewport(ratio=1)
     expect(desk.locator(".phone")).to_contain_text("Batch norm, all images × 10")
+    desk.get_by_role("button", name="Layer norm, one image of each batch × 10").click()
+    expect(desk.locator("[data-part=examples] [aria-pressed=true]")).to_have_count(1)
+    expect(desk.locator(".phone")).to_contain_text("Layer norm, one image of each batch × 10")
     desk.locator("summary").first.click()
     expect(desk.get_by_role("button", name="Ask this case")).to_be_hidden()
     desk.locator(".nv-grid button").first.click()
@@ -28,7 +31,7 @@ def test_a_lecturer_asks_and_a_phone_answers(page, phone, server):
     code = desk.locator("[data-part=code]").inner_text()
     phone.goto(f"{server}/join/{code.lower().replace(' ', '-')}")
     expect(phone.locator("#said")).to_have_text("Waiting for the first question. Keep this page open.")
-    desk.get_by_text("Ask in your own words").click()
+    desk.get_by_text("A question in your own words").click()
     desk.get_by_role("textbox", name="Question", exact=True).fill(MARKUP)
     for k, text in enumerate((MARKUP, "no")):
         desk.get_by_role("textbox", name=f"Answer {k + 1}").fill(text)

@@ -1,7 +1,6 @@
 """Find a scheme in a real browser: the first screen, a question by finger, by link and Back, and former links."""
 
 import numpy as np
-import pytest
 from looks import CONTROLS, barriers, change_theme, cut_off
 from patience import settle, visit
 from playwright.sync_api import expect
@@ -70,9 +69,8 @@ def test_a_changed_picture_looks_changed_and_the_same_looks_the_same(page, serve
     assert max(map(abs, [plain, *others])) < 0.5
 
 
-@pytest.mark.parametrize("link", ["", "?layer=dense&case-rescaling=need&dataset-recentering=need"])
-def test_both_themes_and_no_barriers(page, server, link):
-    open_page(page, server, link)
+def test_both_themes_and_no_barriers(page, server):
+    open_page(page, server)
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []

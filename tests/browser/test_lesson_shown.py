@@ -15,37 +15,37 @@ KEY = "what-is-averaged"
 
 
 def test_a_lesson_is_played_by_keys_and_by_a_clicker(page, server):
-    def at(place, heading, **link):
+    def at(place, **link):
         wanted = {"lesson": [f"{KEY}.{place}"]} | {name: [each] for name, each in link.items()}
         soon(page, lambda: parse_qs(urlsplit(page.url).query) == wanted)
-        expect(page.get_by_role("heading", level=2)).to_have_text([heading] if heading else [])
+        expect(page.get_by_role("heading", level=2)).to_have_count(0)  # what a step says is in its bar
         settle(page)
 
     visit(page, f"{server}/lessons")
     page.locator(".st-key-lessons").get_by_role("button", name="Start", exact=True).first.click()
-    at("1", "", scheme="none")
+    at("1", scheme="none")
     expect(page.get_by_role("heading", level=1)).to_have_text(["What is averaged?"])
     expect(page.locator(".st-key-lesson")).not_to_contain_text("Look:")
     page.keyboard.press("2")
-    at("1.2", "Batch normalization")
+    at("1.2")
     expect(page.locator(".st-key-lesson")).to_contain_text("Right.")
     page.keyboard.press("n")
-    at("2", "")
+    at("2")
     page.keyboard.press("n")
-    at("3", "")
+    at("3")
     page.keyboard.press("2")
-    at("3.2", "Layer normalization", scheme="layer")
+    at("3.2", scheme="layer")
     assert barriers(page) == []
     page.evaluate("history.back()")
-    at("3", "")
+    at("3")
     page.keyboard.press("b")
-    at("2", "")
+    at("2")
     page.locator(".st-key-toolbar").get_by_role("button", name="Present", exact=True).click()
-    at("2", "", present="1")
+    at("2", present="1")
     page.keyboard.press("PageDown")
-    at("3", "", present="1")
+    at("3", present="1")
     page.keyboard.press("PageUp")
-    at("2", "", present="1")
+    at("2", present="1")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -69,7 +69,7 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
     page = table.page
     for shown in (
         table.title(),
-        page.get_by_role("heading", name="Do both networks learn the same way?"),
+        page.get_by_role("heading", name="Do both have the same loss at every step?"),
         page.get_by_role("button", name="= Yes, the same"),
         page.get_by_role("button", name="≠ No, differently"),
         table.cell("none.weight-matrix-rescaling"),
@@ -83,7 +83,7 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
     for shown in (
         page.locator(".nv-twins .frame"),
         page.get_by_text("Dividing by that standard deviation cancels the factor."),
-        page.get_by_text("Not quite: they learn the same way"),
+        page.get_by_text("Not quite: the losses are the same"),
         page.get_by_role("button", name="Watch them train"),
         page.get_by_role("button", name="Next case"),
         table.cell("none.weight-matrix-rescaling"),
@@ -123,13 +123,13 @@ def test_guesses_fill_the_map_and_lead_on(table):
     covered, page = table.page.locator(".nv-grid .covered"), table.page
     expect(covered).to_have_count(24)
     table.press("= Yes, the same")
-    page.get_by_text("Right: they learn").wait_for()
+    page.get_by_text("Right: the losses").wait_for()
     expect(covered).to_have_count(23)
     assert table.cell("batch.dataset-rescaling").inner_text().split() == ["=", "same"]
     table.press("Next case")
     expect(table.title()).to_contain_text("Weight norm, all images")
     table.press("= Yes, the same")
-    page.get_by_text("Not quite: they learn differently").wait_for()
+    page.get_by_text("Not quite: the losses differ").wait_for()
     expect(covered).to_have_count(22)
     page.get_by_text("Guess 2 of 24 · 1 of 2 right").wait_for()
     table.press("Reveal all")
@@ -268,7 +268,7 @@ def test_on_a_phone_a_tapped_cell_opens_its_case_in_sight(server, phone):
     soon(phone, lambda: in_sight(table.title(), 844))
     phone.get_by_role("button", name="= Yes, the same").tap()
     table.settle()
-    phone.get_by_text("Right: they learn").wait_for()
+    phone.get_by_text("Right: the losses").wait_for()
     assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
     first, last = (table.cell(f"{row}.weight-matrix-rescaling").bounding_box() for row in ("none", "layer"))
     assert first["x"] >= 0

@@ -34,9 +34,12 @@ def split_page_link(link: str) -> tuple[str, dict[str, str]]:
 
 
 def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str, str], list[str]]:
-    """Split the link beside a step: the page's script, the values, and the parts to hide, by default all controls."""
+    """Split the link beside a step: the page's script, the values, and the parts to hide.
+
+    By default, one figure is left; before the answer, it stands without headline and numbers.
+    """
     page, values = split_page_link((is_answered and step.reveal) or step.link)
-    hidden = values.pop("hide", "sidebar,controls,tabs")
+    hidden = values.pop("hide", "sidebar,controls,tabs,text,more" + ("" if is_answered else ",answer"))
     return page, values, declare_restrictions(page, ())["hide"].find_nearest(hidden, {})
 
 

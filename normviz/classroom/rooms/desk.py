@@ -16,6 +16,15 @@ from normviz.topics.table1.table import build_cells
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
+EXAMPLES = (
+    "batch.dataset-rescaling",
+    "layer.case-rescaling",
+    "layer.weight-vector-rescaling",
+    "weight.dataset-rescaling",
+    "batch-or-layer.6",
+)
+"""Cells of Table 1 and a step of a lesson that the page offers first."""
+
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
     """Return the data of the lecturer's page for `web.components.desk.show_desk`, as a dict.
@@ -31,6 +40,7 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
         "grid": _build_covered_grid(cell, language),
         "cells": _build_cell_questions(language),
         "lessons": list_lesson_steps(language),
+        "examples": [*EXAMPLES],
         "step": step,
     }
 

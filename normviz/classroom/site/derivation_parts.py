@@ -23,7 +23,7 @@ from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample, take_step
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain, list_step_terms
 from normviz.topics.gradients.panels.formula import (
-    arrange_lines,
+    arrange_formulas,
     describe_gradient_invariances,
     draw_gradient_map,
     tabulate_sums,
@@ -35,7 +35,7 @@ from normviz.topics.gradients.panels.graph import (
     draw_chain_step,
     tabulate_terms,
 )
-from normviz.topics.gradients.panels.jacobian import compute_laid_jacobian, draw_laid_jacobian
+from normviz.topics.gradients.panels.jacobian import compute_block_jacobian, draw_block_jacobian
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
 from normviz.ui.link import View
@@ -70,7 +70,7 @@ def _draw_formula_parts(view: View) -> list[StepPart]:
     at = make_small_tensors(scheme, shape, view["seed"])
     compared = compare_gradients(scheme, at, eps)
     heading = format_words_html(f"### {capitalize_first(format_scheme_name(scheme))}, backwards")
-    rows = [[line.latex for line in row] for row in arrange_lines(build_backward_formulas(scheme))[:4]]
+    rows = [[line.latex for line in row] for row in arrange_formulas(build_backward_formulas(scheme))[:4]]
     invariances = format_words_html(describe_gradient_invariances(scheme, eps))
     return [
         make_words_part("heading", heading + format_formulas_html(rows)),
@@ -82,10 +82,10 @@ def _draw_formula_parts(view: View) -> list[StepPart]:
 
 def _draw_jacobian_parts(view: View) -> list[StepPart]:
     """Draw the Jacobian under a sentence on its blocks."""
-    laid = compute_laid_jacobian(view)
+    laid = compute_block_jacobian(view)
     return [
         make_words_part("heading", format_words_html(laid.words)),
-        make_plot_part("jacobian", lambda theme: draw_laid_jacobian(laid, theme)),
+        make_plot_part("jacobian", lambda theme: draw_block_jacobian(laid, theme)),
     ]
 
 

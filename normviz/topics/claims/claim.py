@@ -11,7 +11,7 @@ from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verd
 
 @dataclass(frozen=True)
 class Evidence:
-    """Evidence of a claim: its measurements, and the verdicts of experiments on it.
+    """The evidence for or against a claim: measurements, and verdicts of experiments.
 
     Attributes:
         trials: in the order in which they are read.
@@ -25,7 +25,7 @@ class Evidence:
 
     @property
     def verdict(self) -> VerdictKey:
-        """The verdict: "holds" if all trials do, "wrong" if none does, else "holds-if".
+        """The verdict's key: "holds" if all trials and experiments do, "wrong" if none does, else "holds-if".
 
         It is "open" if a premise does not hold, and "opinion" if no number can decide.
         """
@@ -47,13 +47,13 @@ class Evidence:
         return " ".join(said)
 
     def to_record(self) -> dict[str, Any]:
-        """Return the evidence as plain data, for JSON."""
+        """Return the evidence as plain data for JSON."""
         trials, verdicts = [trial.to_record() for trial in self.trials], [asdict(each) for each in self.verdicts]
         return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> "Evidence":
-        """Rebuild the evidence from the plain data of `to_record`."""
+        """Return the evidence that a record of `to_record` holds; numbers that JSON had as null become NaN."""
         trials = [
             Trial(**{**each, "values": tuple(map(_replace_none_by_nan, each["values"]))}) for each in record["trials"]
         ]
@@ -62,7 +62,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ExperimentCheck:
-    """A check by experiments with their default settings, which run as jobs; `experiments` are their keys."""
+    """A check that runs experiments, given by key, with their default settings as jobs."""
 
     experiments: tuple[str, ...]
 
@@ -74,7 +74,7 @@ Check = CheckFunction | ExperimentCheck
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the sources.
+    """One claim of the sources, with its check and the verdict on record.
 
     Attributes:
         id: in links and on the command line.
@@ -102,7 +102,7 @@ class Claim:
 
     @property
     def line(self) -> str:
-        """The claim in one line."""
+        """The claim in one line: `short` if there is one, else `says`."""
         return self.short or self.says
 
     @property
@@ -117,17 +117,17 @@ class Claim:
 
     @property
     def is_quick(self) -> bool:
-        """True if the check takes less than a second."""
+        """True if the check takes less than a second in this process."""
         return not self.long and not isinstance(self.check, ExperimentCheck)
 
 
 class ClaimList(list[Claim]):
-    """The claims of a topic, in the order of the page; each is declared at its check."""
+    """The claims of a topic in the order of the page; a decorator at each check adds its claim."""
 
     def add(
         self, id: str, sources: str, expected: VerdictKey, see: str, **texts: Any
     ) -> Callable[[CheckFunction], CheckFunction]:
-        """Return the decorator of a check that adds its claim; `sources` has spaces between keys of `SOURCES`."""
+        """Return a decorator that adds a claim with the decorated check; `sources`: keys of `SOURCES` and spaces."""
 
         def register(check: CheckFunction) -> CheckFunction:
             self.append(Claim(id, tuple(sources.split()), expected, check, see, **texts))
@@ -137,12 +137,12 @@ class ClaimList(list[Claim]):
 
 
 def _replace_none_by_nan(value: float | None) -> float:
-    """Return a number of a record, NaN for None."""
+    """Return the number, or NaN for None."""
     return float("nan") if value is None else value
 
 
 def build_claim_record(claim: Claim, evidence: Evidence) -> dict[str, Any]:
-    """Return a claim with its evidence, as plain data."""
+    """Return a claim, its verdict and its evidence as plain data for JSON."""
     return {
         "id": claim.id,
         "source": "; ".join(SOURCES[each].citation for each in claim.sources),

@@ -35,7 +35,7 @@ CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for
 
 
 def get_claims(ids: Iterable[str]) -> list[Claim]:
-    """Return the claims of these ids; raise InvalidInput for an unknown id."""
+    """Return the claims with these ids in their order, each once; raise InvalidInput for an unknown id."""
     wanted = [each.strip() for each in ids]
     for each in wanted:
         if each not in CLAIMS:

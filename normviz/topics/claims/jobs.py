@@ -39,7 +39,7 @@ import, since files may change below a running server."""
 
 @dataclass(frozen=True)
 class Measurement(ArrayJob, kind="claims", version=2):
-    """Job that measures one claim, given by its id, the first seed and the version of the code."""
+    """Job that measures one claim, given by id, from a first seed on; another version of the code measures anew."""
 
     id: str
     seed: int
@@ -51,7 +51,7 @@ class Measurement(ArrayJob, kind="claims", version=2):
         return QUICK_SECONDS if CLAIMS[self.id].is_quick else LONG_SECONDS
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure the evidence."""
+        """Yield one step, whose result holds the evidence as JSON."""
         yield JobStep(1.0, partial(_convert_evidence, measure_claim(CLAIMS[self.id], self.seed)))
 
 
@@ -60,14 +60,14 @@ def _convert_evidence(evidence: Evidence) -> Arrays:
 
 
 def measure_claim(claim: Claim, seed: int) -> Evidence:
-    """Measure the evidence of a claim that no experiment decides, in this process."""
+    """Run a claim's check in this process and return its evidence, from `seed` on."""
     if isinstance(claim.check, ExperimentCheck):
         raise TypeError(f"{claim.id} is decided by experiments")
     return Evidence(tuple(claim.check(seed)), opinion=claim.expected == "opinion")
 
 
 def list_claim_jobs(claim: Claim, seed: int) -> tuple[ArrayJob, ...]:
-    """Return the jobs that measure a claim; claims about the same experiment share its jobs."""
+    """Return the jobs that measure a claim: its own, or those of its experiments, which other claims may share."""
     if not isinstance(claim.check, ExperimentCheck):
         return (Measurement(claim.id, seed, CODE_VERSION),)
     return tuple(
@@ -81,7 +81,7 @@ def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[E
 
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
-    """Return the evidence of a claim from the results of its jobs; None until all of its jobs are done."""
+    """Return the evidence of a claim from its jobs' results, or None if one of them is missing or incomplete."""
     jobs = list_claim_jobs(claim, seed)
     if not all(job in results and is_complete(results[job]) for job in jobs):
         return None

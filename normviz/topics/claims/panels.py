@@ -31,7 +31,7 @@ from normviz.ui.saving import draw_download_button
 
 
 def show(view: View) -> None:
-    """Show the whole page; nothing is measured before a visitor presses a button."""
+    """Show the page: the number of claims by verdict, and the claims in groups. Nothing is measured by itself."""
     st.markdown(f"**{len(CLAIMS)} claims:** {format_verdict_counts([claim.expected for claim in CLAIMS.values()])}")
     passing = select_claims(view)
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
@@ -50,7 +50,7 @@ def show(view: View) -> None:
 
 
 def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None:
-    """Show the title of a group; as a button if the group can be folded."""
+    """Show the title of a group of claims; a group that folds has a button for it."""
     words = wording.describe_group(group, len(claims))
     if group in FOLDED_GROUPS and (group in view["open"] or not is_unfolded(view, group, claims)):
         icon = "expand_less" if group in view["open"] else "expand_more"
@@ -67,13 +67,13 @@ def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None
 
 
 def _toggle_group(group: str) -> None:
-    """Open or close a group, and update the link."""
+    """Open or close a group in the session's state, and so in the link."""
     others = [each for each in st.session_state[OPEN_GROUPS_KEY] if each != group]
     st.session_state[OPEN_GROUPS_KEY] = others if group in st.session_state[OPEN_GROUPS_KEY] else [*others, group]
 
 
 def show_claim(claim: Claim, view: View) -> None:
-    """Show a claim with its verdict, and if it is open, its evidence and source."""
+    """Show a claim with its verdict as a button; if the claim is open, also its details."""
     key = f"{PREFIX}row {claim.id}"
     st.session_state[key] = claim.id in view["claim"]
     box = st.expander(wording.format_claim_row(claim), key=key, on_change=_toggle_claim, args=(claim.id, key))
@@ -83,13 +83,13 @@ def show_claim(claim: Claim, view: View) -> None:
 
 
 def _toggle_claim(claim: str, key: str) -> None:
-    """Open or close a claim, and update the link."""
+    """Open or close a claim in the session's state, and so in the link; `key` is that of its button."""
     others = [each for each in st.session_state[OPEN_CLAIMS_KEY] if each != claim]
     st.session_state[OPEN_CLAIMS_KEY] = [*others, claim] if st.session_state[key] else others
 
 
 def show_claim_details(claim: Claim, view: View) -> None:
-    """Show the reason of the verdict, the evidence, the source, the page that shows it, and the command."""
+    """Show an open claim's reason, evidence, sources, link to the page with a picture, and command."""
     st.markdown(
         f"**Why.** {escape_markdown(claim.condition)}\n\n**Test.** {escape_markdown(wording.describe_test(claim))}"
     )
@@ -103,7 +103,7 @@ def show_claim_details(claim: Claim, view: View) -> None:
 
 
 def show_evidence(evidence: Evidence) -> None:
-    """Show the trials in a table, and the verdicts of experiments."""
+    """Show the trials in a table, and the verdicts of experiments as text."""
     if evidence.trials:
         st.markdown(wording.format_evidence_table(evidence))
     if any(trial.fact for trial in evidence.trials):
@@ -113,7 +113,7 @@ def show_evidence(evidence: Evidence) -> None:
 
 
 def show_measurement(claim: Claim, view: View) -> None:
-    """Show the button that measures a claim on this server, then the progress, then the evidence."""
+    """Show a button that measures a claim on this server, then its progress, then the evidence."""
     key, seed = f"{PREFIX}again {claim.id}", view["seed"]
     if not st.session_state.get(f"{key} wanted"):
         seconds = format_duration(sum(part.seconds for part in list_claim_jobs(claim, seed)))
@@ -148,7 +148,7 @@ def _request_measurement(key: str) -> None:
 
 
 def tabulate_claims(claims: Sequence[Claim]) -> dict[str, list[str]]:
-    """Return the claims with their shipped evidence, in columns."""
+    """Return the columns of a table of claims, by name, with verdicts and shipped evidence."""
     found = [(claim, find_shipped_evidence(claim.id)) for claim in claims]
     records = [build_claim_record(claim, shipped.evidence) for claim, shipped in found if shipped]
     columns = ("id", "source", "claim", "verdict", "expected", "evidence", "condition", "see")

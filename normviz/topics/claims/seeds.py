@@ -10,10 +10,10 @@ SEED_BOUND = 10_000
 
 
 def list_seeds(seed: int) -> list[int]:
-    """Return `SEED_COUNT` seeds from the first one on; 0 follows the largest seed."""
+    """Return `SEED_COUNT` consecutive seeds from `seed` on; after the largest seed comes 0."""
     return [(seed + k) % SEED_BOUND for k in range(SEED_COUNT)]
 
 
 def repeat_over_seeds(seed: int, measure: Callable[[int], float]) -> tuple[float, ...]:
-    """Return the measurements of all seeds, from the first one on."""
+    """Call `measure` with each of `list_seeds(seed)`; return the numbers in this order."""
     return tuple(float(measure(each)) for each in list_seeds(seed))

@@ -25,7 +25,7 @@ SIGNIFICANT_DIGITS = 4
 
 
 class ShippedEvidence(NamedTuple):
-    """The shipped evidence of a claim, measured from seed 0 on, and the version of normviz that measured it."""
+    """The shipped evidence of a claim, and the version of normviz that measured it from seed 0 on."""
 
     version: str
     evidence: Evidence
@@ -33,7 +33,7 @@ class ShippedEvidence(NamedTuple):
 
 @lru_cache(maxsize=256)
 def find_shipped_evidence(id: str) -> ShippedEvidence | None:
-    """Return the shipped evidence of a claim; None if an experiment has no result of its default setting."""
+    """Return the shipped evidence of the claim `id`; None if an experiment of it has no shipped result."""
     check = CLAIMS[id].check
     if not isinstance(check, ExperimentCheck):
         content = _read_evidence_file()
@@ -52,7 +52,7 @@ def _read_evidence_file() -> dict[str, Any]:
 
 
 def round_values(record: dict[str, Any]) -> dict[str, Any]:
-    """Round all numbers of an evidence record to `SIGNIFICANT_DIGITS` significant digits."""
+    """Return an evidence record with all values rounded to `SIGNIFICANT_DIGITS` significant digits."""
     short = [
         each
         | {"values": [None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in each["values"]]}
@@ -62,7 +62,7 @@ def round_values(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure all checks and write the file."""
+    """Measure all checks that no experiment decides, and write the shipped file."""
     checks = [claim for claim in CLAIMS.values() if not isinstance(claim.check, ExperimentCheck)]
     lines = [
         f"{json.dumps(claim.id)}: {json.dumps(round_values(measure_claim(claim, 0).to_record()), ensure_ascii=False)}"
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def format_evidence_file(version: str, lines: Sequence[str]) -> str:
-    """Format the content of the shipped file: JSON with one line per claim, so that a diff shows changed claims."""
+    """Return the text of the shipped file: JSON with one line per claim, so that a diff shows changed claims."""
     joined = ",\n".join(lines)
     return f'{{"version": {json.dumps(version)}, "evidence": {{\n{joined}\n}}}}\n'
 

@@ -8,7 +8,7 @@ from normviz.core.rows import index_by_key
 
 @dataclass(frozen=True)
 class Source:
-    """One source of claims.
+    """A source of claims: web pages, slides, a paper, or this app's own measurements.
 
     Attributes:
         key: in records.

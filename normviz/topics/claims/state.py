@@ -62,17 +62,17 @@ OPEN_GROUPS_KEY = PREFIX + "open"
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value of the link affects the page: all do."""
+    """Return True: the page's link and controls have all values in every view."""
     return True
 
 
 def is_filtered(view: View) -> bool:
-    """Return True if a view leaves out some claims."""
+    """Return True if the view's topic, source or verdict leaves out some claims."""
     return view["topic"] != ALL_FILTER or view["source"] != ALL_FILTER or bool(view["verdict"])
 
 
 def select_claims(view: View) -> list[Claim]:
-    """Return the claims that pass the filters."""
+    """Return the claims that match the view's topic, source and verdicts."""
     topics = TOPICS.values() if view["topic"] == ALL_FILTER else [TOPICS[TOPIC_NAMES[view["topic"]]]]
     return [
         claim
@@ -83,14 +83,14 @@ def select_claims(view: View) -> list[Claim]:
 
 
 def find_group(claim: Claim) -> str:
-    """Return the key of the group that lists a claim."""
+    """Return the key of the page's group that lists a claim: "first", the Table 1 group, or its verdict."""
     if claim.id in FIRST_CLAIMS:
         return "first"
     return TABLE_KEY if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected
 
 
 def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
-    """Group the claims by topic, in the order of `GROUP_KEYS`; `FIRST_CLAIMS` orders the first group."""
+    """Return the claims by group, in the order of `GROUP_KEYS`; those of the first group as in `FIRST_CLAIMS`."""
     found: dict[str, list[Claim]] = {key: [] for key in GROUP_KEYS}
     for claim in claims:
         found[find_group(claim)].append(claim)
@@ -99,7 +99,7 @@ def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
 
 
 def is_unfolded(view: View, group: str, claims: Sequence[Claim]) -> bool:
-    """Return True if the page lists the claims of a group: always with a filter, or if one of them is open."""
+    """Return True if a group's claims are shown: with any filter, if the group is open, or if a claim of it is."""
     if group not in FOLDED_GROUPS or group in view["open"]:
         return True
     return is_filtered(view) or any(claim.id in view["claim"] for claim in claims)

@@ -12,7 +12,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 
 @dataclass(frozen=True)
 class Trial:
-    """One measurement of a claim in one setting.
+    """One measurement for a claim under one condition, with its outcome.
 
     Attributes:
         what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1"; in
@@ -30,7 +30,7 @@ class Trial:
 
     @property
     def number(self) -> str:
-        """The median, and the least and the largest where they differ: "0.31 (0.28 to 0.4)"; empty without values."""
+        """The median of the values and, if they differ, their range: "0.31 (0.28 to 0.4)"; "" without values."""
         if not self.values:
             return ""
         low, middle, high = (format_number(float(each), 3) for each in np.quantile(self.values, (0, 0.5, 1)))
@@ -38,11 +38,11 @@ class Trial:
 
     @property
     def says(self) -> str:
-        """The measurement in a sentence without its full stop."""
+        """The measurement with its number, without a full stop."""
         return f"{self.what}: {self.number}" if self.values else self.what
 
     def to_record(self) -> dict[str, Any]:
-        """Return this as plain data, for JSON."""
+        """Return the trial as plain data for JSON, with None for values that are not finite."""
         return {
             "what": self.what,
             "holds": bool(self.holds),
@@ -52,22 +52,22 @@ class Trial:
 
 
 def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:
-    """Return a trial that holds if all relative differences are at most the rounding of float64."""
+    """Return a trial that holds if all relative differences are at most float64's rounding; `fact`: see `Trial`."""
     return expect_at_most(description, values, RELATIVE_TOLERANCES["float64"], fact)
 
 
 def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every number is at least `minimum`."""
+    """Return a trial that holds if every value is finite and at least `minimum`; `fact`: see `Trial`."""
     found = tuple(values)
     return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
 
 
 def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every number is at most `maximum`."""
+    """Return a trial that holds if every value is at most `maximum`; `fact`: see `Trial`."""
     found = tuple(values)
     return Trial(description, all(each <= maximum for each in found), found, fact)
 
 
 def _replace_infinite_by_none(value: float) -> float | None:
-    """Return a number for JSON: None if it is not finite."""
+    """Return a number as JSON can hold it: None if it is not finite."""
     return float(value) if np.isfinite(value) else None

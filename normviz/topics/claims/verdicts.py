@@ -31,11 +31,11 @@ class VerdictStyle:
 
     @property
     def chip(self) -> str:
-        """The verdict's sign and word in its colour, as Markdown."""
+        """The sign and the word on the verdict's colour, as Markdown."""
         return colour_text(self.name, self.colour)
 
     def format_count(self, count: int) -> str:
-        """Return a number of claims with the verb: "1 holds", "3 hold"."""
+        """Format a number of claims with sign and verb: "✓ 1 holds", "✓ 3 hold"."""
         return f"{self.sign} {count} {self.one if count == 1 else self.many}"
 
 
@@ -52,13 +52,13 @@ VERDICTS = {
 
 
 def colour_text(text: str, colour: str) -> str:
-    """Return text in black on a colour, in one line, as Markdown."""
+    """Return Markdown of black text on a colour that does not wrap."""
     whole = text.replace(" ", "\N{NO-BREAK SPACE}")
     return f':color[{whole}]{{foreground="#000" background="{colour}"}}'
 
 
 def format_verdict_counts(keys: Sequence[str]) -> str:
-    """Return the number of claims of each verdict that occurs, as Markdown."""
+    """Return Markdown with the count of each verdict that occurs among the keys: "✓ 3 hold ✘ 1 is wrong"."""
     return " ".join(
         colour_text(verdict.format_count(keys.count(key)), verdict.colour)
         for key, verdict in VERDICTS.items()

@@ -20,7 +20,7 @@ OPINION_SIDES = {True: "◇ for it", False: "◇ against it"}
 
 
 def describe_group(key: str, count: int) -> str:
-    """Return the number of claims of a group in words, with the sign of its verdict.
+    """Return the heading of a group of claims: its number of claims in words, with the sign of its verdict.
 
     Example:
         >>> describe_group("wrong", 13), describe_group("table-1", 35)
@@ -36,18 +36,18 @@ def describe_group(key: str, count: int) -> str:
 
 
 def format_claim_row(claim: Claim) -> str:
-    """Return the verdict, the claim and the reason in one line, as Markdown."""
+    """Return one line of Markdown with the verdict, the claim and the first sentence of its reason."""
     return f"{VERDICTS[claim.expected].chip} **{escape_markdown(claim.line)}** {escape_markdown(claim.reason)}"
 
 
 def describe_provenance(version: str, is_experiment: bool) -> str:
-    """Describe the origin of shipped evidence in a sentence: the version that measured it."""
+    """Return a sentence on shipped evidence: the version that measured it, and its seeds or settings."""
     what = "the experiment with its default settings" if is_experiment else f"seeds 0 to {SEED_COUNT - 1}"
     return f"Our result, computed with version {version}: {what}."
 
 
 def describe_test(claim: Claim) -> str:
-    """Describe the test of a claim: by the docstring of its check, or by the data and networks of its experiments."""
+    """Return the test of a claim in words: the docstring of its check, or data and networks of its experiments."""
     if isinstance(claim.check, ExperimentCheck):
         return " ".join(each.about(each.setting()) for each in map(get_experiment, claim.check.experiments))
     check = claim.check.func if isinstance(claim.check, partial) else claim.check
@@ -55,7 +55,7 @@ def describe_test(claim: Claim) -> str:
 
 
 def format_claim_sources(claim: Claim) -> str:
-    """Format the sources of a claim with links, after the full claim if its row shows a shorter one."""
+    """Return Markdown with the claim's sources as links, after the full claim if the row shows a shorter one."""
     found = [SOURCES[each] for each in claim.sources]
     named = (
         f"[{escape_markdown(each.citation)}]({each.url})" if each.url else escape_markdown(each.citation)
@@ -68,7 +68,7 @@ def format_claim_sources(claim: Claim) -> str:
 
 
 def format_evidence_table(evidence: Evidence) -> str:
-    """Return a table of the trials: median and range over the seeds, and outcome."""
+    """Return a Markdown table of the trials: what was measured, median and range over the seeds, and outcome."""
     head = ("What was measured", "Number (least to largest)", "Outcome"), ("---",) * 3
     trials = (
         (
@@ -86,11 +86,11 @@ def _format_outcome(trial: Trial, evidence: Evidence) -> str:
 
 
 def format_experiment_verdict(verdict: Verdict) -> str:
-    """Format the verdict of an experiment with its conditions, as Markdown."""
+    """Return Markdown with an experiment's verdict, its reason and, on a second line, its conditions."""
     said = f"**{VERDICT_SIGNS[verdict.word]} {escape_markdown(verdict.text)}.** {escape_markdown(verdict.says)}"
     return f"{said}  \n{escape_markdown(verdict.condition)}" if verdict.condition else said
 
 
 def format_measure_command(claim: Claim, seed: int) -> str:
-    """Return the command that measures a claim."""
+    """Return the `normviz claims` command that measures a claim with seeds from `seed` on."""
     return f"normviz claims --id {claim.id}" + (f" --seed {seed}" if seed else "")

@@ -20,9 +20,8 @@ from normviz.web.components.drag import show_drag_slider
 
 
 def draw_controls(view: View) -> None:
-    """Draw the controls in the sidebar: all except those of the formula, which stand beside the picture."""
+    """Draw the controls in the sidebar: all except the sliders, which stand beside the picture."""
     with st.sidebar:
-        draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
         st.selectbox(
             "Data", list(PICTURE_NAMES), **make_widget_arguments(PREFIX + "data"), format_func=PICTURE_NAMES.__getitem__
         )
@@ -40,8 +39,9 @@ def draw_controls(view: View) -> None:
             st.number_input("Seed", 0, 9999, **make_widget_arguments(PREFIX + "seed"))
 
 
-def draw_neighbourhood_slider(view: View) -> None:
-    """Draw the radius of the neighbourhood, if any axis of the picture has several pixels."""
+def draw_picture_sliders(view: View) -> None:
+    """Draw the light, and the radius of the neighbourhood if any axis of the picture has several pixels."""
+    draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
     if list_wide_axes(view):
         draw_radius_control(PREFIX, "“Nearby”: radius in pixels")
 

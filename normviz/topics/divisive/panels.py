@@ -11,7 +11,7 @@ from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
-from normviz.topics.divisive.controls import draw_eps_slider, draw_neighbourhood_slider
+from normviz.topics.divisive.controls import draw_eps_slider, draw_picture_sliders
 from normviz.topics.divisive.state import (
     build_windowed_scheme,
     describe_picture_source,
@@ -43,7 +43,7 @@ def show_panels(view: View, theme: str) -> None:
     focus = find_focus(view, result.v)
     pixel = compute_saturation(x, scheme, focus)
     stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": result.xhat}
-    st.markdown(_write_headline(view, stages))
+    st.markdown(_format_headline(view, stages))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         is_chosen = view["row"] is not None and view["column"] is not None
@@ -54,7 +54,7 @@ def show_panels(view: View, theme: str) -> None:
         _draw_stages(stages, focus)
         st.latex(FORMULA_IN_WORDS)
         slider = st.container()
-        draw_neighbourhood_slider(view)
+        draw_picture_sliders(view)
         st.markdown(_describe_nearby(view))
     show_pixel_response(pixel, scheme, focus, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
@@ -68,7 +68,7 @@ def _draw_stages(stages: dict[str, np.ndarray], focus: Index) -> None:
         f"<figcaption>{name}<br><b>{_format_contrast(stages[name])}</b></figcaption></figure>"
         for name, pixels in _convert_stages(stages, focus).items()
     )
-    st.markdown("**Contrast of the right half**: its standard deviation ÷ that of the left half.")
+    st.caption("Standard deviation of the right half ÷ left half:")
     st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
@@ -134,7 +134,7 @@ def _describe_nearby(view: View) -> str:
     return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}." if mean or axes else ""
 
 
-def _write_headline(view: View, stages: dict[str, np.ndarray]) -> str:
+def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
     """Return the headline: the contrast of the right half, before and after normalization."""
     if not view["over"]:
         return (
@@ -151,7 +151,7 @@ def _write_headline(view: View, stages: dict[str, np.ndarray]) -> str:
     before, after = _format_contrast(x), _format_contrast(xhat)
     if "–" in (before, after):
         return "The contrast of the right half is no finite number here."
-    return f"### Contrast of the right half: {before} {name}, {after} normalized."
+    return f"### {name.capitalize()}, the right half has {before} of the left half’s contrast; normalized, {after}."
 
 
 def show_pixel_response(

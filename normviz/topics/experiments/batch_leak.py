@@ -71,7 +71,7 @@ POINT_OFFSET = 0.12
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the training on mini-batches in groups of one class."""
+    """Settings of the training on mini-batches that are grouped by class."""
 
     group: int = number_choice(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
@@ -79,7 +79,7 @@ class Setting(Seeded):
 
 @dataclass(frozen=True)
 class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
-    """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
+    """Job that trains all networks of `NETWORK_NAMES` at all learning rates and from all seeds at once.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
     test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for

@@ -128,7 +128,7 @@ def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
 
 
 def list_jobs(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
-    """Return a job for every batch size and scheme, and one on the noise; those with shown curves come first."""
+    """Return a job for every batch size and scheme, and one on the noise of statistics, in the order of the run."""
     grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
     return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
@@ -154,7 +154,7 @@ def report(setting: Setting, results: Results) -> Report:
         *_draw_error_curves(begun),
         *([] if noise is None else [_draw_statistics_noise(noise)]),
     ]
-    headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
+    headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -205,6 +205,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
     clear = tuple(size for size, sign in signs.items() if sign)
+    caption = _describe_comparison(setting)
     title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
     panels = [
         CurvePanel(
@@ -221,7 +222,8 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
+    if idle:
+        caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
@@ -259,7 +261,7 @@ def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
     return min(float(np.mean(each[k].final_errors)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
-def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
+def _averages_over_examples(row: SchemeSpec, shape: Shape) -> bool:
     """Return True if a scheme averages over several examples of the mini-batch, as batch norm does."""
     scheme = row.scheme.activation_part
     return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
@@ -271,7 +273,7 @@ def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tupl
     The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """
     learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
-    mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
+    mixing = [k for k in learning if _averages_over_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
     order = {"batch": 0, "layer": 0, "none": 2}
@@ -316,7 +318,7 @@ def _format_sizes(sizes: Sequence[int]) -> str:
     return f"{sizes[0]} to {sizes[-1]}" if is_range else join_words(sizes, "and")
 
 
-def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
     """Return the headline once all sizes are trained: those at which one scheme of the pair beats the other."""
     name, other = (setting.names[k] for k in pair)
     signs = _find_size_signs(ended_outcomes, pair)
@@ -326,18 +328,20 @@ def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: t
     (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
     if len(sizes) == len(BATCH_SIZES):
         return f"{capitalize_first(winner)} beats {loser} at every batch size."
-    plural, rest = "s" * (len(sizes) > 1), f", loses at {_format_sizes(better)}" if worse and better else ""
-    return f"{capitalize_first(winner)} beats {loser} at batch size{plural} {_format_sizes(sizes)}{rest}."
+    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1]:  # the answer to "Who needs large batches?"
+        own, others = (f"{np.mean(ended_outcomes[sizes[0]][k].final_errors):.0%}" for k in pair)
+        return f"{capitalize_first(name)} does: at batch size {sizes[0]} its error is {own}, {other}’s {others}."
+    return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
-def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the comparison at all sizes, or the errors at the smallest trained size until then."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
     small, pair = min(ended_outcomes), _choose_compared_schemes(setting, ended_outcomes)
     if pair and len(ended_outcomes) == len(BATCH_SIZES):
-        return _write_complete_headline(setting, ended_outcomes, pair)
+        return _format_complete_headline(setting, ended_outcomes, pair)
     first, *others = pair or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended_outcomes[small][k].final_errors):.0%}" for k in (first, *others)}
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
@@ -351,8 +355,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     pair = _choose_compared_schemes(setting, ended_outcomes)
     if pair is None:
         return Verdict(
-            "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
-            "norm, or another that normalizes each example alone.",
+            "open", "To judge the claim, choose batch norm, or another scheme that averages over examples, and layer "
+            "norm, or another that normalizes each example alone. Both have to learn.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
     found = [_compare_schemes_at(ended_outcomes, pair, size) for size in SMALL_SIZES]
@@ -375,13 +379,27 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         "training digits; running averages would add noise of their own."
     )
     extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
-    budget, other = (
-        (f"for {setting.steps} steps", "smaller batches see fewer digits")
-        if setting.equal == "steps"
-        else ("on the same number of digits", "larger batches take fewer steps")
-    )
-    why = f"{EXPERIMENT.why} Compare curves at the same N: all train {budget}, so {other}."
+    why = f"{EXPERIMENT.why}{_describe_sizes(ended_outcomes, pair, name, other)}"
     return Verdict(judge_signs(signs), says, condition, why, extent)
+
+
+def _describe_sizes(ended_outcomes: Outcomes, pair: tuple[int, int], name: str, other: str) -> str:
+    """Return a sentence on the batch sizes at which two schemes do not differ, or the first one is better."""
+    by_size = _find_size_signs(ended_outcomes, pair)
+    texts = {0: f"{name} and {other} do not clearly differ", -1: f"{name} has the lower error"}
+    sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
+    parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]
+    return f" {capitalize_first('; '.join(parts))}." if parts else ""
+
+
+def _describe_comparison(setting: Setting) -> str:
+    """Return a sentence on what else differs between batch sizes."""
+    budget, other = (
+        (f"for {setting.steps} steps", "small batches see fewer digits")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "large batches take fewer steps")
+    )
+    return f"Compare only within one batch size: all train {budget}, so {other}."
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,

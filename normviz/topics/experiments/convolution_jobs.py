@@ -29,7 +29,7 @@ HELD_OUT_DIGITS = 450
 
 @dataclass(frozen=True)
 class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
-    """Job that trains convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains convolutional networks of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
     on validation digits, each (measured steps, rates, seeds). At the end it also holds, measured on test digits, the

@@ -42,13 +42,13 @@ class Outcome(GridOutcome):
         """The final test error rates at the best learning rate, shape (seeds,)."""
         return self.result["test"][self.best_rate_index]
 
-    def get_by_distance(self, name: str) -> np.ndarray:
+    def get_statistic(self, name: str) -> np.ndarray:
         """Return a statistic of the last layer, "on" or "deviation", shape (seeds, distances from the border)."""
         return self.result[f"{name}-{LAYER_COUNT}"][self.best_rate_index]
 
     def average_border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the means (seeds,) of a statistic, "on" or "deviation", at the border and at all other positions."""
-        values = self.get_by_distance(name)
+        values = self.get_statistic(name)
         counts = np.bincount(compute_border_distances(2 * values.shape[1]).ravel())  # all sides are even
         return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
 

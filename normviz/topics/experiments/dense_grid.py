@@ -27,7 +27,7 @@ MEASUREMENT_COUNT = 12
 
 @dataclass(frozen=True)
 class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
-    """Job that trains the networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the networks of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
     """

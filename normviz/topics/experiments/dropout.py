@@ -148,7 +148,7 @@ def report(setting: Setting, results: Results) -> Report:
         for name in ("test", "validation", "training"):
             table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
     figures = [_draw_test_errors(begun)] if begun else []
-    return Report(_write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
@@ -162,7 +162,7 @@ def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors without normalization and with the first scheme."""
     if not ended_outcomes:
         return describe_progress(each.name for each in begun_outcomes.values())
@@ -192,7 +192,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
     others = [k for k in range(len(setting.rows)) if k != plain]
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     pairs = {(plain, True): (plain, False)}
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}

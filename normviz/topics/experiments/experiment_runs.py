@@ -46,7 +46,7 @@ def find_missing_jobs(jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
     return get_archive().find_missing(jobs)
 
 
-def join_running(missing: Sequence[ArrayJob]) -> bool:
+def are_jobs_in_progress(missing: Sequence[ArrayJob]) -> bool:
     """Return True if the queue already runs all of these jobs, for any session."""
     try:
         return get_experiment_queue().is_in_progress(missing)
@@ -58,7 +58,7 @@ SOURCE = RunSource(
     find_missing_jobs,
     lambda missing: get_experiment_queue(),
     lambda job, arrays: get_archive().store_result(job, arrays),
-    is_automatic=join_running,
+    is_automatic=are_jobs_in_progress,
 )
 
 
@@ -70,12 +70,12 @@ def open_jobs_run(jobs: Sequence[ArrayJob], page: str = PAGE, key: str = RUN_KEY
 def find_results(run: PageRun) -> Results:
     """Return a run's results by job so far; wait up to `FIRST_REPORT_SECONDS` for the first of a new run."""
     end = time.monotonic() + FIRST_REPORT_SECONDS
-    while not (results := get_archive().find_results(run.shown)) and _is_next(run) and time.monotonic() < end:
+    while not (results := get_archive().find_results(run.shown)) and _is_next_in_queue(run) and time.monotonic() < end:
         time.sleep(0.02)
     return results
 
 
-def _is_next(run: PageRun) -> bool:
+def _is_next_in_queue(run: PageRun) -> bool:
     """Return True if the run's jobs are running or the next in the queue."""
     request = run.request
     return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)

@@ -33,7 +33,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
         claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
-        "section 6.6 and figure 6).",
+        "section 6.6).",
         why="Over few examples, batch norm’s mean and variance are noisy.",
     ),
     ExperimentText(
@@ -53,7 +53,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
-        "What of a frozen batch norm still moves?",
+        "What changes in a frozen batch norm?",
         claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” "
         "(PyTorch's documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” "
         "(Ioffe & Szegedy 2015, section 3.1).",

@@ -19,13 +19,13 @@ def split_figure(spec: FigureSpec) -> list[FigureSpec]:
         return [spec]
     return [
         replace(
-            spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_write_panel_alt(spec, panel)
+            spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_format_panel_alt(spec, panel)
         )
         for number, panel in enumerate(panels)
     ]
 
 
-def _write_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
+def _format_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
     return f"{panel.title}. {spec.alt}" if panel.title else spec.alt
 
 
@@ -49,8 +49,8 @@ def describe_bands(spec: FigureSpec, networks: int) -> str:
     curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
     if not curves or "95% interval" in spec.caption:
         return ""
-    shown = "Bars" if all(curve.points for curve in curves) else "Bands"
-    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means."
+    shown, place = ("Bars", ", drawn side by side") if all(curve.points for curve in curves) else ("Bands", "")
+    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means{place}."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:

@@ -38,7 +38,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 @dataclass(frozen=True)
 class GanGrid(SchemeJob, kind="experiments/gan", version=3):
-    """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the GANs of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
     "points" of the first seed (measured, rates, points, 2), rounded for the picture.

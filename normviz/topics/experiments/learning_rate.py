@@ -119,7 +119,7 @@ def report(setting: Setting, results: Results) -> Report:
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
     figures = [_draw_error_curves(setting, outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
-    return Report(_write_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
@@ -160,7 +160,7 @@ def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
     return ", ".join(f"{each.name} {each.final_error_text} at {typeset(each.rate)}" for each in outcomes)
 
 
-def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
+def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
     """Return the headline: the scheme whose largest learning rate exceeds that of no normalization most."""
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
@@ -194,7 +194,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
-        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+        return Verdict("open", "To judge the claim, choose No norm and another scheme.")
     condition = (
         f"It depends on the optimizer, here {OPTIMIZER_NAMES[setting.optimizer]}, and on the depth, here "
         f"{setting.depth}. A network counts as trained if its validation error is at most {setting.most:.0%} after "

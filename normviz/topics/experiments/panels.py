@@ -153,7 +153,7 @@ def show_run_status(
                 f"{label} · about {format_duration(run.estimate_seconds())}",
                 on_click=run.start,
                 key="start run",
-                type="primary",
+                type="secondary" if note else "primary",
             )
             told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
             st.markdown(note or told, width="content", help=origin)

@@ -15,7 +15,12 @@ from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, f
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
+from normviz.topics.experiments.recurrent_gradients import (
+    draw_factors_by_gain,
+    draw_factors_by_scale,
+    judge_gradients,
+    summarize_factors,
+)
 from normviz.topics.experiments.recurrent_jobs import (
     DIGIT_PIXELS,
     FIRST_GAINS,
@@ -105,8 +110,8 @@ def report(setting: Setting, results: Results) -> Report:
         if "by_step" in each
     }
     figures = [
-        *([draw_gains(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
-        *([draw_scales(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
+        *([draw_factors_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
+        *([draw_factors_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
         *([_draw_training_and_test(setting, begun, runs)] if begun else []),
         *([_draw_layouts(layouts)] if "losses" in layouts else []),
     ]
@@ -116,7 +121,7 @@ def report(setting: Setting, results: Results) -> Report:
         "the gradients": judge_gradients(setting, setting.gain, together, apart, scaled),
     }
     verdicts = {topic: replace(each, condition=condition) for topic, each in found.items()}
-    headline, table = _write_headline(setting, together, begun), _tabulate_results(setting, runs)
+    headline, table = _format_headline(setting, together, begun), _tabulate_results(setting, runs)
     return Report(
         headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True))
     )
@@ -141,7 +146,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class SequenceOutcome(GridOutcome):
-    """The result of one scheme: test errors with statistics for every step, and with one statistic for all steps.
+    """The result of one scheme: test errors with statistics of each time step, and with the same at all steps.
 
     Attributes:
         trained: number of lengths that the training has.
@@ -230,7 +235,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
-    """Return a figure of the loss in both layouts, and of their units' standard deviations before training."""
+    """Return a figure of the loss in the layouts (B, C, T) and (B, T, C), and of their units' standard deviations."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
         [choose_learning_rate(each) for each in layouts["validation"]]
@@ -248,9 +253,9 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT_NOTE)
 
 
-def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
+def _format_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
     """Return the headline: the range over γ of the gradient's factor per step, or the progress until it is measured."""
-    gains = summarize_gains(setting, together["norms"]) if "norms" in together else ""
+    gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
     return gains or describe_progress(setting.names[k] for k in begun_results)
 
 

@@ -35,7 +35,7 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
     ]
 
 
-def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
     """Return a figure of the gradient's growth factor per step back by γ, normalizing Wh + Ux or Wh and Ux apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
@@ -50,14 +50,14 @@ def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarr
         for title, norms in drawn
     ]  # fmt: skip
     return FigureSpec(
-        "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_range(setting, together)}.",
+        "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_factors(setting, together)}.",
         f"Before training, ‖∂L/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
         f"A gradient vanishes or explodes where it clearly changes more than {FOLD_LIMIT:g}-fold over these steps. "
         "The network without normalization has no γ.",
     )  # fmt: skip
 
 
-def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
+def draw_factors_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
     """Return a figure of the gradient's growth factor per step back by scale of the initial weights, at γ = `gain`."""
     panel = CurvePanel(
         f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
@@ -65,12 +65,12 @@ def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> F
     )  # fmt: skip
     return FigureSpec(
         "scales", [panel], f"Factor of the gradient for each step back, over the scale: "
-                           f"{_describe_range(setting, norms)}.",
+                           f"{_describe_factors(setting, norms)}.",
         "Before training. A flat line: the scheme is invariant to the scale of the weights.",
     )  # fmt: skip
 
 
-def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
+def _describe_factors(setting: ComparisonSetting, norms: np.ndarray) -> str:
     """Format the range over the points of each scheme's mean growth factor: "Batch 0.8 to 1.2; Layer 0.7 to 1"."""
     means = estimate_mean(_compute_step_factors(norms))[0]
     return "; ".join(
@@ -85,8 +85,8 @@ def _find_headline_position(setting: ComparisonSetting) -> int | None:
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
-    """Return a headline with the range over γ of one scheme's growth factor; "" without a scheme that normalizes."""
+def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
+    """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:
         return ""
@@ -107,7 +107,7 @@ def judge_gradients(
     acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
     same = [k for k in acting if changes[k] < INVARIANCE_FACTOR]
     if "none" not in keys or not acting:
-        return Verdict("open", "To compare gradients takes networks with normalization, and without.")
+        return Verdict("open", "To judge the gradients, choose No norm and another scheme.")
     none = estimate_mean(factors[:, keys.index("none")])[0]
     span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:
@@ -124,7 +124,7 @@ def judge_gradients(
     over_gains = _compute_step_factors(together["norms"])
     said += [
         f"From γ = {typeset(FIRST_GAINS[0])} to {typeset(FIRST_GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_classes(fate)}."
+        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_stability(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _find_headline_position(setting)
@@ -153,7 +153,7 @@ def _classify_gradients(norms: np.ndarray) -> np.ndarray:
     return (signs * np.reshape(beyond, signs.shape)).T
 
 
-def _describe_classes(fate: np.ndarray) -> str:
+def _describe_stability(fate: np.ndarray) -> str:
     """Return in words at which γ a scheme's gradient vanishes or explodes; `fate`: its row of `_classify_gradients`."""
     places = {
         word: [typeset(gain) for gain, each in zip(FIRST_GAINS, fate, strict=True) if each == sign]

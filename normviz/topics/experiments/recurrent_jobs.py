@@ -163,7 +163,7 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
 
 @dataclass(frozen=True)
 class LayoutTraining(NetworksJob, kind="experiments/recurrent/layouts", version=3):
-    """Job that trains networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`.
+    """Job that trains networks whose inputs Ux are normalized over all time steps at once, in each of `LAYOUT_SCHEMES`.
 
     Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
     before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors

@@ -49,7 +49,7 @@ class Verdict:
 
 
 def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "") -> str:
-    """Return in words where a claim holds, to follow "Holds".
+    """Return in words where a claim holds, to follow "Holds": "for batches of 2, but not for 8".
 
     Args:
         signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.

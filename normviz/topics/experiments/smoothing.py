@@ -108,7 +108,7 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return test errors (seeds,) of the scheme at position `k` by key of `VARIANTS`, by lowest validation error.
+    """Return test errors (seeds,) by key of `VARIANTS`, each with the settings of lowest validation error.
 
     The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """
@@ -149,14 +149,14 @@ def report(setting: Setting, results: Results) -> Report:
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
-    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_error(setting, levels)}
+    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels)}
     joined = join_verdicts(dict(zip(("the trend of ε", "the test error"), verdicts.values(), strict=True)))
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
         "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    return Report(_write_headline(setting, levels), figures, joined, table, verdicts)
+    return Report(_format_headline(setting, levels), figures, joined, table, verdicts)
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
@@ -200,7 +200,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
     )  # fmt: skip
 
 
-def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
+def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
     """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers."""
     if not levels:
         return NOT_TRAINED.says
@@ -223,7 +223,7 @@ def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
     return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
 
 
-def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
+def _judge_test_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
     """Return the verdict on whether a learned ε with an L1 term lowers the test error of every scheme."""
     if len(levels) < len(setting.rows):
         return NOT_TRAINED

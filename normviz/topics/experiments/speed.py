@@ -166,7 +166,7 @@ def report(setting: Setting, results: Results) -> Report:
     if compared := _compare_times(setting, found):
         figures.insert(0, _draw_ratios(compared, found))
     return Report(
-        _write_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
+        _format_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
     )
 
 
@@ -266,7 +266,7 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatio
     }
 
 
-def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
+def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
     """Return the headline: the range of the ratio over sizes, implementations and passes, or the progress so far."""
     if len(ended_results) < len(EXAMPLES):
         return f"{len(ended_results)} of {len(EXAMPLES)} sizes are timed."
@@ -276,7 +276,7 @@ def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> 
     return f"Layer norm takes {typeset(min(middles), 2)} to {typeset(max(middles), 2)} times as long as RMS norm."
 
 
-def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
+def _describe_faster_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
     """Return where RMS norm is faster (sign 1) or slower (−1) in words: "RMS norm is faster at all sizes"."""
     words = []
     for sign, word in ((1, "faster"), (-1, "slower")):
@@ -302,7 +302,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     sizes = [int(np.prod(shape)) for shape in ended_results]
     says = "; ".join(
         f"in {IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}, {', '.join(each.text for each in compared[w, p])}: "
-        f"{_judge_sizes(each, sizes)}"
+        f"{_describe_faster_sizes(each, sizes)}"
         for (w, p), each in signs.items()
     )
     first = next(iter(ended_results.values()))
@@ -319,11 +319,11 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
         f"Layer norm's time over RMS norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"{why}Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of "
         "PyTorch, may give other times.",
-        extent=_count_faster_times(signs),
+        extent=_format_faster_counts(signs),
     )
 
 
-def _count_faster_times(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
+def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
     """Format the number of timings with sign 1: "for 5 of 6 timings in the general form, 0 of 6 in …"."""
     faster: dict[str, list[bool]] = {}
     for (w, _), each in signs.items():

@@ -72,7 +72,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticsRepairTraining(DenseGrid, kind="experiments/repair", version=1):
-    """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
+    """Job that trains networks of one scheme, and tests them on shifted pictures with old and new statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
     of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,
@@ -130,7 +130,7 @@ def report(setting: Setting, results: Results) -> Report:
         names = ("running averages", "recalculated", *(f"own, of {size}" for size in TEST_BATCH_SIZES))
         for name, errors in zip(names, (running, recalculated, *own), strict=True):
             table[f"{key}, {name}"] = errors.ravel().tolist()
-    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
@@ -208,7 +208,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
     return found, find_clear_signs(found)
 
 
-def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
+def _format_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
     """Return the headline: the test errors with running averages and with recalculated statistics, if these help."""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED.says

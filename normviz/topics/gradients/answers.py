@@ -59,7 +59,7 @@ class AnswerVerdict(NamedTuple):
 
     @property
     def explanation(self) -> str:
-        """The mistake and its remedy in words; empty if the array is right."""
+        """Sentences on the mistake and its remedy, or why the array cannot be judged; "" if the array is right."""
         if self.right:
             return ""
         if self.problem is not None:
@@ -68,7 +68,7 @@ class AnswerVerdict(NamedTuple):
         return " ".join(f"{row.description} {row.remedy}" for row in rows) or "No mistake that is known explains it."
 
     def to_record(self) -> dict[str, Any]:
-        """Return the verdict as plain data; `beside` and `problem` only if present."""
+        """Return the verdict as plain data for JSON; `beside` and `problem` only if they are not None."""
         error = None if self.error is None or not np.isfinite(self.error) else self.error
         plain = {"right": self.right, "error": error, "mistake": self.mistake}
         return plain | {key: value for key in ("beside", "problem") if (value := getattr(self, key)) is not None}
@@ -77,7 +77,7 @@ class AnswerVerdict(NamedTuple):
 def make_inputs(
     scheme: Scheme, layout: str, shape: tuple[int, ...], seed: int = 0, dtype: str = "float64", eps: float | None = None
 ) -> dict[str, np.ndarray]:
-    """Sample x, gamma, beta, eps and dout that tell mistakes apart; `shape` is that of x in the layout.
+    """Return random x, gamma, beta, eps and dout by name, on which mistakes show; `shape` is that of x in the layout.
 
     Means and standard deviations differ along every axis, and the latter are near √ε, so that the place of ε matters.
 
@@ -113,7 +113,7 @@ def judge_answer(
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
 ) -> dict[str, AnswerVerdict]:
-    """Judge each array of one homework answer by itself; return the verdicts by name, as `AnswerJudge.judge` does.
+    """Return a verdict on each array of one homework answer by name, as `AnswerJudge.judge` does.
 
     Raises:
         InvalidInput: unusable inputs, or an answer of which no array can be judged.
@@ -122,7 +122,7 @@ def judge_answer(
 
 
 class AnswerJudge:
-    """A homework task that judges answers by its right results and those of known mistakes.
+    """Judge of answers to one homework task, which compares arrays with right results and those of known mistakes.
 
     Args:
         scheme: the scheme of the task.
@@ -156,7 +156,7 @@ class AnswerJudge:
 
     @np.errstate(all="ignore")
     def judge(self, answer: Mapping[str, np.ndarray]) -> dict[str, AnswerVerdict]:
-        """Judge each array of an answer by itself; return the verdicts by name.
+        """Return a verdict on each array of an answer by name, each judged by itself.
 
         An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
         numbers, too many of them, or a gradient without dout.
@@ -202,7 +202,7 @@ class AnswerJudge:
 
 
 def _find_nearest_mistakes(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> MistakeKeys:
-    """Return the mistakes that explain an array: the fewest at the first limit that any of them meet, else ()."""
+    """Return the keys of the fewest mistakes whose array is within the first limit that any meets; () if none is."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
     ]

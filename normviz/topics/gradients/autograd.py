@@ -8,7 +8,7 @@ from normviz.topics.gradients.small import SmallTensors
 
 
 def differentiate_by_autograd(scheme: Scheme, tensors: SmallTensors, eps: float) -> dict[str, np.ndarray]:
-    """Compute ∂L/∂x, ∂L/∂γ and ∂L/∂β of L = Σ ∂L/∂y · y by autograd, as dx, dgain and dbias."""
+    """Return ∂L/∂x, ∂L/∂γ and ∂L/∂β of L = Σ ∂L/∂y · y by PyTorch's autograd, as "dx", "dgain" and "dbias"."""
     import torch  # imported here: no other part of the page needs it
 
     x, gain, bias = (torch.tensor(each, requires_grad=True) for each in (tensors.x, tensors.gain, tensors.bias))

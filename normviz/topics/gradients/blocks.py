@@ -10,7 +10,7 @@ from normviz.core.registry import Scheme
 
 
 class JacobianBlocks(NamedTuple):
-    """Order of a tensor's elements in which elements that share a statistic are adjacent.
+    """An order of a tensor's elements in which those that share a statistic are adjacent.
 
     Attributes:
         order: places in memory; edges: the starts of the fields, and the end.
@@ -24,7 +24,7 @@ class JacobianBlocks(NamedTuple):
 
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
-    """Return the order of the elements that puts sharers of a statistic side by side, as blocks of the Jacobian."""
+    """Return the order of elements in which those that share a statistic are blocks of the Jacobian ∂x̂/∂x."""
     fields = [field.simplify(shape) for field in scheme.kind.list_dependence_fields(scheme)]
     count = int(np.prod(shape))
     if not fields:
@@ -37,7 +37,7 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
 
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
-    """Return the index of its statistic for every element in memory order."""
+    """Return the position of each element's statistic among all statistics, flat, in the elements' memory order."""
     counts = field.compute_statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
     return np.broadcast_to(broadcast_statistic(places, shape), shape).ravel()

@@ -32,7 +32,7 @@ MistakeCandidates = Iterator[tuple[MistakeKeys, np.ndarray]]
 
 
 def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the array that results from each single mistake, the simplest first, without axes of length 1."""
+    """Yield (mistake keys, array) for the answer's array `name` by each single mistake, squeezed; simplest first."""
     wanted = case.to_layout_order(case.right[name])
     for order in permutations(range(wanted.ndim)):
         if order != tuple(range(wanted.ndim)):
@@ -44,7 +44,7 @@ def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates
 
 
 def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the arrays that result from two or three mistakes together, without axes of length 1."""
+    """Yield (mistake keys, array) for the answer's array `name` by two or three mistakes together, squeezed."""
     task, scheme = case.task, case.scheme
     if not scheme.is_general_form or name == "dbeta":
         return
@@ -67,7 +67,7 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
 
 
 def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the array that results from each mistake, as a tensor or a parameter; common mistakes first."""
+    """Yield (mistake keys, array) by each mistake, as a tensor (N, H, W, C) or parameter; common mistakes first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
     if not case.scheme.is_general_form and case.normalized.deviation is not None:
@@ -78,7 +78,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
 
 
 def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of mistakes that are possible with a scheme of the general form."""
+    """Yield (mistake keys, array) by mistakes in computing a scheme of the general form, such as a wrong divisor."""
     task, scheme = case.task, case.scheme
     right = make_right_recipe(scheme, task.x.shape, case.eps)
     yield from _generate_arrays(name, task, right)
@@ -106,7 +106,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
 
 
 def _generate_min_max_mistakes(task: HomeworkInputs, name: str, variant: MinMaxScaling) -> MistakeCandidates:
-    """Yield the results of min–max scaling in place of the scheme, also without γ and β."""
+    """Yield (mistake keys, array) by min–max scaling in place of the scheme, with γ and β or without."""
     if name == "out":
         found = _generate_affine_mistakes(task, variant.xhat)
     elif name == "dgamma":
@@ -120,7 +120,7 @@ def _generate_min_max_mistakes(task: HomeworkInputs, name: str, variant: MinMaxS
 
 
 def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of mistakes that are possible with every scheme."""
+    """Yield (mistake keys, array) by mistakes that every scheme allows, such as γ + 1 in place of γ."""
     task = case.task
     if name == "out":
         yield ("gamma-plus-one",), case.normalized.xhat * (1 + task.gamma) + task.beta
@@ -132,7 +132,7 @@ def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandi
 
 
 def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of normalizing by running averages, after no or one step, instead of by the batch's."""
+    """Yield (mistake keys, array) by running averages, after no or one step, in place of the batch's statistics."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
@@ -147,7 +147,7 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
 
 
 def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of mistakes for a scheme with another divisor than a root mean square, as spectral norm."""
+    """Yield (mistake keys, array) for a scheme whose divisor is no root mean square, such as spectral norm."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":
@@ -164,7 +164,7 @@ def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
 
 
 def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield gradients of a parameter summed over wrong axes, or averaged, in the layout of the answer."""
+    """Yield (mistake keys, array) of dgamma or dbeta with wrong axes summed, or with means in place of sums."""
     if name not in ("dgamma", "dbeta"):
         return
     task = case.task
@@ -184,12 +184,12 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _compute_array(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> np.ndarray:
-    """Compute one array of the answer with a right or wrong way to normalize."""
+    """Return the answer's array `name` as a recipe computes it, without mistakes of the array's own formula."""
     return next(_generate_array_variants(name, task, recipe, run_recipe(task.x, recipe)))[1]
 
 
 def _generate_arrays(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> MistakeCandidates:
-    """Yield one array of the answer by a recipe, without and with each mistake of the array's own formula."""
+    """Yield (mistake keys, array) by a recipe: without further mistakes, then with each of the array's own formula."""
     steps = run_recipe(task.x, recipe)
     yield from _generate_array_variants(name, task, recipe, steps)
     if name == "dx" and task.dout is not None:
@@ -228,7 +228,7 @@ def _sum_to_parameter(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
 
 
 def measure_relative_error(array: np.ndarray, wanted: np.ndarray) -> float:
-    """Return max|a - b| / max|b|; infinite if shapes differ or it is not finite."""
+    """Return max|a − b| / max|b| of an array and the wanted one; infinite if shapes differ or values are not finite."""
     if array.shape != wanted.shape:
         return float("inf")
     gap, most = np.abs(array - wanted).max(initial=0.0), np.abs(wanted).max(initial=0.0)

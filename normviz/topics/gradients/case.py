@@ -24,7 +24,7 @@ MAX_WINDOW_NUMBERS = 2**19
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of the names. Raises InvalidInput if one is missing or unusable.
+    """Return the arrays in the order of `names`, as `separate_usable_arrays` does.
 
     Raises:
         InvalidInput: an array cannot be used.
@@ -38,7 +38,7 @@ def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], sou
 def separate_usable_arrays(
     arrays: Mapping[str, Any], names: tuple[str, ...], source: str
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the usable arrays in the order of the names, and for each of the others the reason.
+    """Return the usable arrays in the order of `names`, and by name the reason why each other one is not usable.
 
     Usable are known names with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
     """
@@ -47,7 +47,7 @@ def separate_usable_arrays(
     for name in names:
         if name in arrays:
             array = np.asarray(arrays[name])
-            problem = _find_problem(name, array)
+            problem = _explain_unusable_array(name, array)
             if problem is None:
                 usable[name] = array
             else:
@@ -56,14 +56,14 @@ def separate_usable_arrays(
 
 
 def _describe_unknown_name(name: str, names: tuple[str, ...], source: str) -> str:
-    """Describe an unknown name, and suggest the known name of the nearest spelling."""
+    """Return a sentence that says which names the `source` knows, with the most similar one."""
     alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean {alike[0]}?" if alike else ""
     return f"{name[:40]!r} is no name in the {source}; {', '.join(names)} are.{hint}"
 
 
-def _find_problem(name: str, array: np.ndarray) -> str | None:
-    """Return why an array cannot be used, or None if it can."""
+def _explain_unusable_array(name: str, array: np.ndarray) -> str | None:
+    """Return a sentence on why an array cannot be judged, or None if it can."""
     if array.dtype.kind not in "fiub":
         return f"{name} holds {array.dtype.name} values; real numbers are needed."
     if array.size > MAX_ELEMENTS:
@@ -76,7 +76,7 @@ def _find_problem(name: str, array: np.ndarray) -> str | None:
 
 
 class HomeworkCase:
-    """Right results for the inputs of a homework task, and how much rounding an answer may show.
+    """Right results for the inputs of a homework task, and the rounding errors that an answer may have.
 
     Attributes:
         task: the inputs, as tensors.
@@ -118,7 +118,7 @@ class HomeworkCase:
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
     def _compute_correct_results(self) -> dict[str, np.ndarray]:
-        """Compute the right results with the library, as tensors."""
+        """Return the right arrays by name as tensors (N, H, W, C), gradients only with dout; set `normalized`."""
         task, scheme = self.task, self.scheme
         self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
         sigma = self.normalized.deviation
@@ -131,7 +131,7 @@ class HomeworkCase:
         return right
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Compute bounds of the rounding errors of each array: `allowed` and `condition`.
+        """Return the values of `allowed`, by array name, and of `condition`.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
@@ -167,7 +167,7 @@ class HomeworkCase:
         return allowed, float(lost.max())
 
     def list_roundings(self, array: np.ndarray) -> list[float]:
-        """List the relative roundings that an answer may show: float64's, then that of the shortest type in use."""
+        """Return the relative roundings that an array may show: float64's, then that of the coarsest dtype in use."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
         shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
         if np.array_equal(array, array.astype(np.float32)):
@@ -175,11 +175,11 @@ class HomeworkCase:
         return sorted({MACHINE_EPSILONS["float64"], max(shorter)}) if shorter else [MACHINE_EPSILONS["float64"]]
 
     def to_layout_order(self, tensor: np.ndarray) -> np.ndarray:
-        """Convert a tensor to the order of the layout, without axes of length 1, as answers are compared."""
+        """Return a tensor (N, H, W, C) with its axes in the order of the layout, without axes of length 1."""
         return parse_layout(self.layout).from_tensor(tensor).squeeze()
 
     def from_layout_order(self, flat: np.ndarray) -> np.ndarray:
-        """Convert an array in the layout of out and dx, without axes of length 1, to a tensor."""
+        """Return an array in the layout of out and dx, without axes of length 1, as a tensor (N, H, W, C)."""
         order = self.to_layout_order(np.arange(self.task.x.size).reshape(self.task.x.shape))
         tensor = np.empty(self.task.x.size)
         tensor[order.ravel()] = flat.ravel()

@@ -20,7 +20,7 @@ PATHS = ("① directly", "② through the mean", "③ through the variance")
 
 
 class ChainValues(NamedTuple):
-    """Values and gradients of every step of a normalization: arrays (H,) per element, scalars if shared."""
+    """Values and gradients of every step of a normalization: arrays (H,) per element, numbers for shared statistics."""
 
     x: np.ndarray
     mean: float
@@ -37,7 +37,7 @@ class ChainValues(NamedTuple):
 
 
 def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
-    """Compute the forward and backward pass step by step, for x (H,) and ∂L/∂x̂ (H,).
+    """Return values and gradients of all steps for x (H,) and ∂L/∂x̂ (H,), with one mean and one variance.
 
     If s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
 
@@ -60,7 +60,7 @@ def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
 
 
 def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
-    """Return the terms that a backward step adds up, by formula; each is an array (H,).
+    """Return the terms that a backward step, such as "dx", adds up: arrays (H,) by formula; empty for other steps.
 
     The terms of ∂L/∂s and ∂L/∂μ are summed over the elements, those of ∂L/∂v and ∂L/∂x element by element. Each term of
     ∂L/∂x belongs to one path: no part of ∂L/∂μ comes through the variance, since v sums to 0.

@@ -17,7 +17,7 @@ from normviz.topics.gradients.chain import PATHS, STEPS, ChainValues
 
 
 class GraphBox(NamedTuple):
-    """Box of the computation graph: position, formula, field in `ChainValues`, and its gradient's symbol and field."""
+    """A box of the computation graph: position, formula, a field of `ChainValues`, its gradient's symbol and field."""
 
     x: float
     y: float
@@ -54,12 +54,12 @@ PATH_LABELS = ((-0.03, 3.0, "right"), (0.8, 5.8, "center"), (0.97, 2.75, "right"
 
 
 def get_path_colours(colours: Theme) -> tuple[str, str, str]:
-    """Return the colour of each path of `chain.PATHS`; mean and divisor have the colours of every page."""
+    """Return the colours of the three paths in `chain.PATHS`: direct, through the mean, through the divisor."""
     return colours.lines[0], colours.mean, colours.divides
 
 
 def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "light") -> Figure:
-    """Return a figure of the computation graph of the forward pass, with the gradients computed up to a step.
+    """Return a figure of the computation graph of the forward pass, with the gradients up to a backward step.
 
     Args:
         values: the values and gradients.
@@ -69,7 +69,7 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _write_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
+    texts = {name: _format_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
     for (start, end), path in GRAPH_EDGES.items():
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
@@ -97,8 +97,8 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
     return figure
 
 
-def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
-    """Write the lines of a box: its formula, its value, and its gradient once it is given or computed."""
+def _format_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
+    """Return a box's lines: formula, value and, if given or computed by `step`, gradient."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(values, box.field))]
@@ -110,7 +110,7 @@ def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: 
 def _draw_arrow(
     figure: Figure, start: str, end: str, texts: Mapping[str, list[str]], colour: str, width: float
 ) -> None:
-    """Draw an arrow between two boxes, from border to border."""
+    """Add an arrow between two boxes, given by name, to the figure; `texts`: the lines of the boxes."""
     a, b = BOXES[start], BOXES[end]
     ends = {}
     for name, key in ((start, "startstandoff"), (end, "standoff")):
@@ -123,7 +123,7 @@ def _draw_arrow(
 
 
 def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool, colours: Theme) -> None:
-    """Draw a box, with its gradient coloured, and framed in the step that computes the gradient."""
+    """Add a box with its lines to the figure; `is_current` frames it, for the step that computes its gradient."""
     warm = colours.lines[1]
     formula, *values = lines
     shown = [f"<b>{values[0]}</b>"] if values else []
@@ -136,7 +136,7 @@ def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool,
 
 
 def format_values(value: float | np.ndarray, zero_limit: float = 0.0) -> str:
-    """Format one number, or several between commas, with few digits; up to `zero_limit` they are 0."""
+    """Format one number or several, "0.5, −1, 0", with three digits; magnitudes up to `zero_limit` become 0."""
     return ", ".join(
         "0" if abs(each) <= zero_limit else format_number(each, 3) for each in np.atleast_1d(value).tolist()
     )

@@ -25,7 +25,7 @@ from normviz.ui.tensor_controls import draw_eps_control, draw_main_parameters, d
 
 
 def draw_controls(view: View) -> None:
-    """Draw the controls of the open panel in the sidebar."""
+    """Draw the controls of the open panel of the page "Gradients" in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         if is_relevant(view, "scheme"):
@@ -45,20 +45,20 @@ def draw_controls(view: View) -> None:
                     "∂L/∂x̂: a number for each x", **make_widget_arguments(PREFIX + "dy"), help="From the network."
                 )
             if is_relevant(view, "n"):
-                _draw_shape(view, get_page_scheme(view))
+                _draw_length_inputs(view, get_page_scheme(view))
             page.draw_rest()
 
 
 def _draw_parameters(view: View, scheme: Scheme) -> None:
-    """Draw the controls of the scheme's own parameters, except ε."""
+    """Draw the controls of the scheme's own parameters, such as groups or a window's radius, except ε."""
     custom.draw_custom_controls([scheme.key], view, get_view_lengths, PREFIX)
     draw_main_parameters(view, partial(is_relevant, view), PREFIX)
     if is_relevant(view, "radius"):
         draw_mean_window_controls(["H", "W", "C"], PREFIX)
 
 
-def _draw_shape(view: View, scheme: Scheme) -> None:
-    """Draw the controls of the lengths of the small tensor."""
+def _draw_length_inputs(view: View, scheme: Scheme) -> None:
+    """Draw number inputs for the lengths of the small tensor's axes."""
     columns = st.columns(2)
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):

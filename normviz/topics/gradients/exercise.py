@@ -29,7 +29,7 @@ MAX_LENGTHS = {"examples": 16, "height": 8, "width": 8, "channels": 16}
 
 @dataclass(frozen=True)
 class Exercise:
-    """Homework task: scheme, layout, lengths of N, H (or T), W and C, a floating-point type, ε and a seed."""
+    """A homework task: scheme, layout, lengths of N, H (or T), W and C, a floating-point type, ε and a seed."""
 
     scheme_key: str
     groups: int
@@ -41,21 +41,21 @@ class Exercise:
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme to compute."""
+        """The scheme that the answer has to compute."""
         return get_scheme(self.scheme_key, groups=self.groups)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of x in the layout."""
+        """The shape of x in the layout, with the layout's axes alone."""
         return tuple(self.lengths[axis] for axis in LAYOUTS[self.layout])
 
     @property
     def tensor_shape(self) -> tuple[int, ...]:
-        """The shape of x as (N, H, W, C), with 1 for the axes that the layout does not have."""
+        """The shape of x as (N, H, W, C), with length 1 for axes that the layout does not have."""
         return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
 
     def make_inputs(self) -> dict[str, np.ndarray]:
-        """Sample x, gamma, beta, eps and dout.
+        """Return the task's random x, gamma, beta, eps and dout by name.
 
         Raises:
             InvalidInput: the scheme does not fit the shape.
@@ -64,32 +64,32 @@ class Exercise:
         return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
 
     def describe(self) -> str:
-        """Describe the scheme and its axes: "batch normalization (N, H, W averaged, C kept)"."""
+        """Return the scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
-    def write_template(self) -> str:
-        """Write a template in Python that loads the inputs and saves the answer."""
+    def format_template(self) -> str:
+        """Return a Python script to fill in, which loads the inputs and saves the answer."""
         parameters = [get_parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
         return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
-    def write_command(self) -> str:
-        """Write the shell command that checks an answer as the page does."""
+    def format_command(self) -> str:
+        """Return the `normviz answer` command that checks an answer as the page does."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 
 
 def pack_npz(arrays: dict[str, Any]) -> bytes:
-    """Pack arrays as the content of an .npz file."""
+    """Return the content of an .npz file with these arrays."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
 
 
 def read_answers(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Read the usable arrays of an answer from a file, and for each of the others the reason.
+    """Return the usable arrays of a file by name, and the reasons why others are not usable, also by name.
 
     An .npz holds any of them, an .npy the array that it is named after, as in dx.npy or dx (1).npy.
 

@@ -12,7 +12,7 @@ MAX_LABELLED_CELLS = 6, 6
 
 
 def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_limit: float = 0.0) -> Figure:
-    """Return a heat map of a tensor (N, H, W, C), N and H down, W and C across, in colours centred at 0.
+    """Return a heat map of a tensor (N, H, W, C), with N and H down, W and C across, and colours centred at 0.
 
     `zero_limit`: the largest magnitude that is 0 to rounding.
     """
@@ -41,5 +41,5 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_l
 
 
 def _index_cells(flat: np.ndarray) -> np.ndarray:
-    """Return the index in memory of every cell of a matrix that is a reshaped tensor."""
+    """Return the index in memory of every cell of a matrix (N·H, W·C)."""
     return np.arange(flat.size).reshape(flat.shape)

@@ -26,7 +26,7 @@ COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
 
 
 class HomeworkInputs(NamedTuple):
-    """Inputs of a homework exercise as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
+    """The inputs of a homework task as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
 
     x: np.ndarray
     gamma: np.ndarray
@@ -36,7 +36,7 @@ class HomeworkInputs(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalizationRecipe:
-    """A way to normalize, right or wrong: fields, ε, and where the root and the factors stand.
+    """A right or wrong formula of normalization: the averaged elements, ε, the root and constant factors.
 
     Attributes:
         summation, suppression: the fields A and B; None: not centred, or not divided.
@@ -74,18 +74,18 @@ class ForwardSteps(NamedTuple):
 
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
-    """Compute the mean over a field, copied to every element."""
+    """Return each element's mean over the elements of its field, in the shape of x."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], x.shape), x.shape)
 
 
 def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
-    """Return m/(m − 1) for every element, with m elements in its field; 1 where m = 1."""
+    """Return m/(m − 1) for every element, where m elements share its statistic; 1 where m = 1."""
     m = field.compute_sizes(shape)
     return m / np.maximum(m - 1, 1)
 
 
 def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
-    """Compute the forward pass of a recipe."""
+    """Return all values of the forward pass of x by a recipe."""
     v = x
     if recipe.summation is not None:
         v = x - broadcast_mean(x, recipe.summation) * (
@@ -116,7 +116,7 @@ def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
 def generate_input_gradients(
     x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
-    """Yield ∂L/∂x of a recipe from g = ∂L/∂x̂: the right one, then one for each mistake of the backward pass."""
+    """Yield (mistake keys, ∂L/∂x) of a recipe from g = ∂L/∂x̂: first the right one, then one per backward mistake."""
     a, b = recipe.summation, recipe.suppression
     direct = g * steps.r
     kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0
@@ -175,14 +175,14 @@ def generate_input_gradients(
 
 
 def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
-    """Make the recipe of the scheme itself, without mistakes."""
+    """Return the recipe by which a scheme of the general form normalizes, without mistakes."""
     return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 
 def generate_wrong_formulas(
     scheme: Scheme, recipe: NormalizationRecipe
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes with a wrong formula over the right elements."""
+    """Yield (mistake keys, recipe) for each wrong formula over the right elements, such as a missing root."""
     if recipe.suppression is None:
         if recipe.summation is not None:
             yield ("no-centring",), replace(recipe, summation=None)
@@ -212,7 +212,7 @@ def generate_wrong_formulas(
 
 
 def generate_wrong_denominators(recipe: NormalizationRecipe) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes with the most common mistakes in the divisor, alone and in pairs."""
+    """Yield (mistake keys, recipe) for the most common mistakes in the divisor, alone and in pairs."""
     if recipe.suppression is None:
         return
     roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if recipe.eps else {})}

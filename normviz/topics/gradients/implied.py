@@ -26,7 +26,7 @@ MIN_ELEMENTS = {"running-statistics": 3, "other-statistics": 8}
 
 
 def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) -> MistakeCandidates:
-    """Yield results with γ exchanged between two channels, for the channels with the largest errors.
+    """Yield (mistake keys, array) with γ exchanged between two channels, among those where the answer `flat` errs most.
 
     In dx an exchange also changes other channels that share a statistic, but less.
     """
@@ -48,20 +48,20 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
 
 
 class ImpliedStatistics(NamedTuple):
-    """Mean and variance of every element that an answer implies; the mean is None if unknown."""
+    """The mean and variance that an answer implies for every element; the mean is None if it is unknown."""
 
     mean: np.ndarray | None
     variance: np.ndarray
 
     def measure_distance(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
-        """Measure how far other statistics are, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
+        """Return the distance of other statistics from these, in σ: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
         of_variance = np.max(np.abs(self.variance - variance) / (2 * self.variance))
         of_mean = 0.0 if self.mean is None else np.max(np.abs(self.mean - mean) / np.sqrt(self.variance))
         return float(max(of_variance, of_mean))
 
 
 def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, limit: float) -> str | None:
-    """Return the key of a mistake if an answer normalizes each channel by other statistics than the batch's.
+    """Return the mistake's key if an answer normalizes each channel by other statistics than the batch's, else None.
 
     "running-statistics": mean and variance are plausible as running averages. "other-statistics":
     they are not. None: the answer is no such map within the limit, or its factors are the batch's times a constant, so
@@ -84,7 +84,7 @@ def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, lim
         return None
     mean = task.x - along - broadcast_mean(y, field) / factor if name == "out" else None
     implied = ImpliedStatistics(mean, (gamma / factor) ** 2 - case.eps)
-    if np.all(factor * gamma > 0) and _are_running(case, field, implied):
+    if np.all(factor * gamma > 0) and _are_running_averages(case, field, implied):
         return "running-statistics"
     own = np.broadcast_to(
         gamma / broadcast_statistic(np.asarray(case.normalized.deviation), task.x.shape), factor.shape
@@ -94,8 +94,8 @@ def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, lim
     return "other-statistics" if differ and m >= MIN_ELEMENTS["other-statistics"] else None
 
 
-def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -> bool:
-    """Return True if statistics are plausible as running averages.
+def _are_running_averages(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -> bool:
+    """Return True if the implied statistics are plausible as running averages.
 
     Running averages start at mean 0 and variance 1, and each step moves them towards the batch's. After any number of
     steps they are a blend, (1 − a)·start + a·batch, with one share a in 0..1 for all channels. So the variances have to
@@ -117,14 +117,14 @@ def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -
             variance,
             variance * compute_bessel_factor(field, mean.shape),
         ):  # frameworks keep it with m − 1
-            share = _fit_share(implied, mean, of_batch, start)
+            share = _fit_batch_share(implied, mean, of_batch, start)
             if 0 <= share <= 1 and implied.measure_distance(share * mean, start + share * (of_batch - start)) <= bound:
                 return True
     return False
 
 
-def _fit_share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
-    """Return the share of the batch in the blend of old and batch statistics that is nearest to the implied ones."""
+def _fit_batch_share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
+    """Return the share a for which (1 − a) · start + a · batch statistics is nearest to the implied statistics."""
     moved, possible = (implied.variance - start) / implied.variance, (variance - start) / implied.variance
     products, squares = np.vdot(possible, moved), np.vdot(possible, possible)
     if implied.mean is not None:

@@ -17,7 +17,7 @@ MAX_FRAMED_FIELDS = 36
 
 
 def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarray, theme: str = "light") -> Figure:
-    """Return a heat map of the Jacobian, x̂ down and x across, with frames around the fields.
+    """Return a heat map of the Jacobian, x̂ down and x across, with a frame around each block of shared statistics.
 
     `names`: the indices of the elements, in the order of the matrix; `edges`: the starts of the fields, and the end.
     """

@@ -11,18 +11,18 @@ from normviz.core.registry import Scheme
 
 
 def get_parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
-    """Return the axes along which gamma or beta varies; the channel axis if the scheme learns none."""
+    """Return the axes of (N, H, W, C) along which gamma or beta varies; (3,) if the scheme learns none."""
     axes = scheme.gain if name == "gamma" else scheme.bias
     return (3,) if axes is None else tuple(scheme.axes.index(axis) for axis in axes)
 
 
 def get_parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of gamma or beta for an x of this shape: the lengths of its axes in the layout's order."""
+    """Return the shape of gamma or beta for an x of this shape: the lengths of its axes, in the layout's order."""
     return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in get_parameter_axes(scheme, name))
 
 
 def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
-    """Reshape gamma or beta so that it broadcasts to the tensor (N, H, W, C).
+    """Return gamma or beta in a shape that broadcasts to the tensor (N, H, W, C).
 
     Accepted are the scheme's own shape, one number for each channel, one number, and the axes of x, each full or 1.
 
@@ -43,7 +43,7 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
 
 
 def check_size(shape: Sequence[int], layout: str, limit: int) -> None:
-    """Raise InvalidInput for a shape that is not of this layout or too large to judge."""
+    """Raise InvalidInput for a shape that does not fit the layout, is empty, or has more than `limit` elements."""
     if len(shape) != len(LAYOUTS[layout]):
         raise InvalidInput(f"x has {len(shape)} axes; {layout} has {len(LAYOUTS[layout])}.")
     if not all(shape):

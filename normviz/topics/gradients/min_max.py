@@ -12,7 +12,7 @@ from normviz.topics.gradients.homework import broadcast_mean
 
 @dataclass(frozen=True)
 class MinMaxScaling:
-    """Min–max scaling in one of its variants: x̂ = scale · (x − origin)/(max − min + ε) + shift.
+    """One variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
 
     Attributes:
         x: the tensor.
@@ -29,20 +29,20 @@ class MinMaxScaling:
     scale: float
     shift: float
 
-    def _reduce_to_end(self, how: object) -> np.ndarray:
-        """Return the field's smallest or largest value, copied to every element."""
+    def _reduce_to_extreme(self, how: object) -> np.ndarray:
+        """Return each field's smallest or largest value (`how`: np.min or np.max), copied to its elements."""
         return np.broadcast_to(broadcast_statistic(reduce_boxes(self.x, self.field, how), self.x.shape), self.x.shape)
 
     @property
     def xhat(self) -> np.ndarray:
-        """The scaled tensor."""
-        low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
+        """The scaled tensor x̂."""
+        low, high = self._reduce_to_extreme(np.min), self._reduce_to_extreme(np.max)
         origin = broadcast_mean(self.x, self.field) if self.centred else low
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
-        """Compute ∂L/∂x from g = ∂L/∂x̂: the direct path, and those through the origin and both ends."""
-        low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
+        """Return ∂L/∂x from g = ∂L/∂x̂: the sum of the direct path and those through the origin, minimum and maximum."""
+        low, high = self._reduce_to_extreme(np.min), self._reduce_to_extreme(np.max)
         m = self.field.compute_sizes(self.x.shape)
         length = high - low + self.eps
         direct = self.scale * g / length
@@ -53,7 +53,7 @@ class MinMaxScaling:
 
 
 def generate_min_max_variants(x: np.ndarray, field: Field, eps: float) -> Iterator[MinMaxScaling]:
-    """Yield the usual variants: without ε and with it; to 0..1, to −1..1, and around the mean."""
+    """Yield the usual variants, without ε and with it: to 0..1, to −1..1, and around the mean; none for windows."""
     if field.windowed_axes:
         return
     for added in dict.fromkeys((0.0, eps)):

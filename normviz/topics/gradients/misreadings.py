@@ -16,7 +16,7 @@ from normviz.topics.gradients.homework import HomeworkInputs, MistakeKeys, Norma
 def generate_wrong_fields(
     recipe: NormalizationRecipe, shape: Shape, layout: str
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes that average over wrong elements: misread layouts, miscounted groups, other axes."""
+    """Yield (mistake keys, recipe) that average wrong elements: misread layouts, miscounted groups, other axes."""
     seen = {_make_canonical(recipe, shape)}
 
     def new(way: NormalizationRecipe) -> bool:
@@ -40,13 +40,13 @@ def _make_canonical(recipe: NormalizationRecipe, shape: Shape) -> tuple[Field | 
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
-    """Return True if the groups of a field divide their axes, or the field is None."""
+    """Return True if the groups of a field divide the lengths of their axes, or the field is None."""
     rules = () if field is None else zip(field.rules, shape, strict=True)
     return all(rule.kind != "groups" or n % rule.parameter_or_zero == 0 for rule, n in rules)
 
 
 def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
-    """Return the recipe with both fields replaced, or with some of their rules."""
+    """Return the recipe with another field in place of both, or with the rules in `change`, by axis."""
 
     def changed(field: Field | None) -> Field | None:
         if field is None:
@@ -59,7 +59,7 @@ def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Fiel
 
 
 def _generate_misread_layouts(recipe: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """Yield the recipe for the array read with its channels at the other end."""
+    """Yield (mistake key, recipe) for an array that is read as if its channels were at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
         return
@@ -81,7 +81,7 @@ def _generate_miscounted_groups(recipe: NormalizationRecipe, shape: Shape) -> It
 
 
 def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """Yield a recipe for every other choice of averaged axes."""
+    """Yield (mistake key, recipe) for every choice of averaged axes."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
         over = {axis for axis, full in zip(long, chosen, strict=True) if full}
@@ -93,7 +93,7 @@ def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[
 
 
 class MisreadView(NamedTuple):
-    """Homework task with its elements in another order, as a wrong reshape or layout gives it.
+    """A homework task with its elements in the order of a wrong reshape or layout.
 
     Attributes:
         key: the mistake.
@@ -110,7 +110,7 @@ class MisreadView(NamedTuple):
     channels: np.ndarray | None = None
 
     def restore_order(self, tensor: np.ndarray) -> np.ndarray:
-        """Return a tensor of the reordered task in the order of the original task."""
+        """Return a result of the reordered task, a tensor or parameter, in the order of the original task."""
         if tensor.shape != self.order.shape:
             return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
         flat = np.empty(tensor.size)
@@ -119,7 +119,7 @@ class MisreadView(NamedTuple):
 
 
 def generate_misread_views(task: HomeworkInputs, scheme: Scheme, layout: str) -> Iterator[MisreadView]:
-    """Yield the task reshaped to channels last, in a misread layout, and with interleaved groups."""
+    """Yield the task as misread: reshaped to channels last, in another layout, and with interleaved groups."""
     index = np.arange(task.x.size).reshape(task.x.shape)
 
     def seen(

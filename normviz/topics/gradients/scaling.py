@@ -18,7 +18,7 @@ FAN_IN = 5
 
 
 class LinearLayer(NamedTuple):
-    """Linear layer: inputs u (N, H, W, D), weights (1, 1, D, C), and ∂L/∂x̂ (N, H, W, C), all normal numbers."""
+    """A random linear layer: inputs u (N, H, W, D), weights (1, 1, D, C), and ∂L/∂x̂ (N, H, W, C)."""
 
     u: np.ndarray
     w: np.ndarray
@@ -26,7 +26,7 @@ class LinearLayer(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """Output x̂ of a layer with weights aW, and the gradients of L with respect to u and to aW."""
+    """The output x̂ of a normalized layer with weights aW, ∂L/∂u, and ∂L/∂(aW)."""
 
     xhat: np.ndarray
     du: np.ndarray
@@ -34,7 +34,7 @@ class LayerGradients(NamedTuple):
 
 
 class ScalingGaps(NamedTuple):
-    """Relative differences of weights aW from W: of x̂, of ∂L/∂u, and of a times ∂L/∂(aW)."""
+    """Relative differences between a layer with weights aW and with W: of x̂, of ∂L/∂u, and of a · ∂L/∂(aW)."""
 
     xhat: float
     du: float
@@ -42,14 +42,14 @@ class ScalingGaps(NamedTuple):
 
 
 def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
-    """Sample a layer whose pre-activations have this shape."""
+    """Return a random layer whose pre-activations have this shape (N, H, W, C)."""
     rng = np.random.default_rng([seed, 7])
     sizes = ((*shape[:3], FAN_IN), (1, 1, FAN_IN, shape[3]), shape)
     return LinearLayer(*(rng.standard_normal(size) for size in sizes))
 
 
 def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> LayerGradients:
-    """Run the layer forward and backward with weights aW, normalized by `scheme`."""
+    """Return output and gradients of the layer with weights aW, normalized by `scheme`."""
     w, front = a * linear_layer.w, scheme.weight_part
     own = eps if front is scheme else 0.0
     used = w if front is None else normalize(w, front, own).xhat
@@ -64,14 +64,14 @@ def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: f
 
 
 def measure_scaling_gaps(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> ScalingGaps:
-    """Measure how outputs and gradients with weights aW differ from those with W."""
+    """Return the relative differences of output and gradients between weights aW and W."""
     one, other = run_scaled_layer(scheme, linear_layer, 1.0, eps), run_scaled_layer(scheme, linear_layer, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
     return ScalingGaps(*(_measure_relative_gap(before, after) for before, after in pairs))
 
 
 def measure_sign_gap(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> float:
-    """Measure the relative difference of x̂ with weights −aW from −x̂ with weights aW."""
+    """Return the relative difference between x̂ with weights −aW and −x̂ with weights aW."""
     return _measure_relative_gap(
         run_scaled_layer(scheme, linear_layer, a, eps).xhat, -run_scaled_layer(scheme, linear_layer, -a, eps).xhat
     )

@@ -16,7 +16,7 @@ DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
 
 
 class SmallTensors(NamedTuple):
-    """Small example: x and ∂L/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
+    """A small example: x and ∂L/∂y (N, H, W, C), and γ and β, which broadcast to x."""
 
     x: np.ndarray
     dy: np.ndarray
@@ -25,7 +25,7 @@ class SmallTensors(NamedTuple):
 
 
 def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
-    """Sample a small example: uneven noise x, a normal ∂L/∂y, γ between 1/2 and 2, and a normal β."""
+    """Return a random example: x with uneven scales, a normal ∂L/∂y, γ between 1/2 and 2, and a normal β."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
         tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))
@@ -38,7 +38,7 @@ def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
 
 
 class GradientComparison(NamedTuple):
-    """Gradients by the formula and by central differences, and how far they differ.
+    """Gradients by the formula and by central differences, with the unit of their differences.
 
     Attributes:
         formula: gradients of x, γ, β and ε.
@@ -53,7 +53,7 @@ class GradientComparison(NamedTuple):
 
 @ignore_float_warnings
 def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> GradientComparison:
-    """Compute the gradients by the formula and by central differences."""
+    """Return the gradients by the formula and, independently, by central differences."""
     x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
     inverse = np.broadcast_to(scheme.kind.compute_steepest_slope(scheme, result, eps), x.shape)
@@ -84,7 +84,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
 def _compute_central_difference(
     summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape
 ) -> np.ndarray:
-    """Compute the derivative of a loss with respect to each number of a parameter, by central differences."""
+    """Return the derivatives of a sum with respect to each number of `at`, by central differences, in its shape."""
     stack = at + (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     below = at - (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     axes = (-4, -3, -2, -1)
@@ -93,7 +93,7 @@ def _compute_central_difference(
 
 
 def compute_published_gradient(tensors: SmallTensors, eps: float) -> np.ndarray:
-    """Compute ∂L/∂x of batch norm line by line as printed by Ioffe & Szegedy 2015, section 3."""
+    """Return ∂L/∂x of batch norm, computed line by line as in section 3 of Ioffe & Szegedy 2015."""
     x, dy, gain, _ = tensors
     axes, m = (0, 1, 2), x[..., 0].size
     mean = x.mean(axis=axes)

@@ -44,7 +44,7 @@ MAX_MAGNITUDE = 1000.0
 
 
 def parse_numbers(text: str) -> list[float]:
-    """Parse up to `MAX_NUMBERS` numbers from a text, between commas, semicolons or spaces; clip them.
+    """Return up to `MAX_NUMBERS` numbers of a text, separated by commas, semicolons or spaces, clipped and rounded.
 
     Raises:
         ValueError: a part is no finite number.
@@ -63,7 +63,7 @@ def _fit_x(value: Any, view: View) -> str:
 
 
 def _fit_output_gradient(value: Any, view: View) -> str:
-    """Return the text of ∂L/∂x̂ with as many numbers as x has; missing numbers become 0."""
+    """Return ∂L/∂x̂ as text with as many numbers as x has, cut off or filled with 0."""
     count = len(parse_numbers(view["x"]))
     return _format_numbers(([*parse_numbers(value), *[0.0] * count])[:count])
 
@@ -73,7 +73,7 @@ def _format_numbers(numbers: list[float]) -> str:
 
 
 def _make_repair_explainer(name: str) -> Callable[[Any, View], str | None]:
-    """Make a function that explains how a list of numbers was repaired; "" if nothing was lost."""
+    """Return a function that says why the list `name` in a link was repaired; its result is "" if nothing was lost."""
 
     def why(given: Any, view: View) -> str | None:
         try:
@@ -89,7 +89,7 @@ def _make_repair_explainer(name: str) -> Callable[[Any, View], str | None]:
 
 @dataclass(frozen=True)
 class Page:
-    """Page values in the link, except those of the scheme."""
+    """The values of the page's link, except those of the scheme."""
 
     show: str = choice("graph", SHOWN)
     n: int = integer(2, 1, MAX_TENSOR_LENGTHS["n"])
@@ -122,7 +122,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
+    """Return True if the value `name` matters to the open panel; links and controls omit all others."""
     if name in _SCHEME:
         return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.build_scheme(view), name)
     if name == "eps":
@@ -148,7 +148,7 @@ FORMER_FORWARD_STEPS = 8
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link of today for a link of an earlier version.
+    """Return a page's key and the link's values by name as they are today, for a link of an earlier version.
 
     The page opened on Formula, which no link named. Step by step had 15 steps, 8 forward. "Scale of W" is now a cell
     of Table 1: all weights times a factor, for the same scheme.
@@ -174,22 +174,22 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
 
 
 def get_page_scheme(view: View) -> Scheme:
-    """Return the page's scheme with its parameters."""
+    """Return the chosen scheme with its parameters."""
     return chosen.build_scheme(view)
 
 
 def get_tensor_shape(view: View) -> Shape:
-    """Return the shape of the page's small tensor."""
+    """Return the shape (N, H, W, C) of the page's small tensor."""
     return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_page_eps(view: View) -> float:
-    """Return the page's ε; 0 if the scheme has none."""
+    """Return the chosen ε, or 0 if the scheme has none."""
     return chosen.get_effective_eps(view, get_page_scheme(view))
 
 
 def build_exercise(view: View) -> Exercise:
-    """Build the homework task from the page's values."""
+    """Return the homework task that the page's values describe."""
     lengths = view["examples"], view["height"], view["width"], view["channels"]
     return Exercise(
         view["norm"], view["parts"], view["layout"].upper(), lengths, view["dtype"], view["eps"], view["seed"]

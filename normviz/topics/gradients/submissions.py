@@ -18,7 +18,7 @@ MAX_SUBMISSIONS = 2000
 
 
 class SubmissionRow(NamedTuple):
-    """A row of the table: a student's array.
+    """A row of the table of a class: the verdict on one array of one student.
 
     Attributes:
         student: the name of the file, without .npz.
@@ -40,7 +40,7 @@ class SubmissionRow(NamedTuple):
 def judge_folder(
     scheme: Scheme, layout: str, inputs: Path, folder: Path, eps: float | None = None
 ) -> list[SubmissionRow]:
-    """Judge every file of a folder; return the rows in the order of the names.
+    """Judge every file of a folder; return a row for each array, in the order of the file names.
 
     A file that is broken, or no file, is a row with its reason. So is every array that it lacks and others have.
 
@@ -90,12 +90,12 @@ def _describe_verdict(student: str, name: str, verdict: AnswerVerdict) -> Submis
     return SubmissionRow(student, name, word, mistakes, error, verdict.explanation)
 
 
-def write_table(rows: list[SubmissionRow]) -> str:
-    """Write rows as text of a .csv file. A cell that a spreadsheet would run as a formula begins with an apostrophe."""
+def format_csv_rows(rows: list[SubmissionRow]) -> str:
+    """Return rows as text of a .csv file, with an apostrophe before cells that a spreadsheet would run as formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SubmissionRow._fields)
-    writer.writerows([_make_safe(cell) for cell in row] for row in rows)
+    writer.writerows([_escape_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
@@ -103,8 +103,8 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The first characters of a formula in a spreadsheet, and their full-width forms."""
 
 
-def _make_safe(cell: str) -> str:
-    """Return a cell without control characters and lone surrogates, and with an apostrophe before =, +, - and @."""
+def _escape_cell(cell: str) -> str:
+    """Return a cell without control characters or lone surrogates, and with an apostrophe before a formula's sign."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", "\ufffd", cell)
     return f"'{plain}" if plain.lstrip(" \ufffd").startswith(FORMULA_SIGNS) else plain
 
@@ -117,7 +117,7 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def _read_arrays(path: Path) -> dict:
-    """Read the arrays of an .npz file; of a link, a pipe or a folder, read nothing."""
+    """Return the arrays of an .npz file; raise InvalidInput for a missing file, a link, a pipe or a folder."""
     if not path.exists() and not path.is_symlink():
         raise InvalidInput(f"there is no {path.parent.name}/{path.name}.")
     if path.is_symlink() or not path.is_file():

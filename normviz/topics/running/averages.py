@@ -49,7 +49,7 @@ class Convention:
             return variances
         if np.any(np.equal(count, 1)):
             raise InvalidInput(
-                f"{self.name} refuses to train on one value per unit, as m/(m-1) is 1/0 at m = 1; "
+                f"{self.name} refuses to train on one value per neuron, as m/(m-1) is 1/0 at m = 1; "
                 "a batch of 2 would do, or a convolution."
             )
         return variances * (count / (count - 1))

@@ -59,7 +59,7 @@ class Page(Setting):
     digit: int = integer(
         0, 0, lambda given: min(MAX_SHOWN_DIGITS, given["batch"]) - 1, label="Digit followed, 0 is the first"
     )
-    unit: int = integer(1, 1, UNITS, label="Unit", control="segments")
+    unit: int = integer(1, 1, UNITS, label="Neuron", control="segments")
     step: int = integer(60, 0, BATCHES)
     pace: int = number_choice(1, PACES)
     panel: str = choice("switch", PANELS)

@@ -15,8 +15,8 @@ from normviz.topics.running.stream import MAX_SHOWN_DIGITS
 MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 """Horizontal distance of an output from its digit, by mode, so that the two do not overlap."""
 
-MODE_SIGNS = {"training": "●", "inference": "◇"}
-"""The markers of a mode's outputs, in a title."""
+MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
+"""The markers of a mode's outputs: in another mode, and in this one."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
         )  # fmt: skip
     frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
-    shown = ", ".join(f"{MODE_SIGNS[name]} in {name}" for name in MODE_OFFSETS if name in batch.outputs)
+    shown = ", ".join(f"{MODE_MARKERS[name][name == mode]} in {name}" for name in MODE_OFFSETS if name in batch.outputs)
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)

@@ -54,9 +54,9 @@ GUESS_WORDS = {"yes": "Yes, the same", "no": "No, differently", "fades": "Nearly
 """Labels of the guesses; the last one only if ε > 0."""
 
 ANSWER_SENTENCES = {
-    "yes": "they learn the same way",
-    "no": "they learn differently",
-    "fades": "they learn nearly the same way",
+    "yes": "the losses are the same",
+    "no": "the losses differ",
+    "fades": "the losses are nearly the same",
     "none": "nothing can be told",
 }
 """Answers in words."""
@@ -67,7 +67,7 @@ CHANGES_BY_DIFFICULTY = (
 )  # fmt: skip
 """Keys of the changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** same way · **≠** differently · **?** click and guess"
+LEGEND = "**=** same losses · **≠** losses differ · **?** click and guess"
 
 SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -109,7 +109,7 @@ def show_case(
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     """Show the question of the open cell with buttons for the possible guesses and a hint, without the answer."""
-    st.markdown("### Do both networks learn the same way?")
+    st.markdown("### Do both have the same loss at every step?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
@@ -303,7 +303,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
 
 
 def write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Return a heading with the answer, and whether the guess `vote` was right: "= Right: they learn the same way"."""
+    """Return a heading with the answer, and whether the guess `vote` was right: "= Right: the losses are the same"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"

@@ -36,7 +36,7 @@ NO_GRADIENT_TEXT = (
     "is zero up to rounding, and Adam divides the rounding by its own size."
 )
 
-BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
+BELOW_ROUNDING_TEXT = "The effect of ε is far below the rounding of {}, which causes the difference of the losses."
 
 
 @dataclass(frozen=True)
@@ -277,11 +277,9 @@ def _confirm_by_forward(
     if parted:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
     if not is_sensitive and forward.together is not True:
-        return TwinVerdict(None, "The losses are together, but they might not show such a change: the outputs differ.")
+        return TwinVerdict(None, "The losses agree, but they might not show such a change: the outputs differ.")
     if deep and forward.together is not True:
-        return TwinVerdict(
-            None, "The losses are together, but later layers can cancel what ε lets through in the first."
-        )
+        return TwinVerdict(None, "The losses agree, but later layers can cancel the effect of ε in the first.")
     return trained
 
 

@@ -115,13 +115,13 @@ def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: fl
         return TwinVerdict(
             None,
             f"Too small to tell from the {quantity}: the gap is {format_gap(gap)}, where rounding explains up to "
-            f"{format_gap(rounding)}, and a change of this size that is not absorbed does {format_gap(usual)} or so.",
+            f"{format_gap(rounding)}, and such a change, if it has an effect, causes about {format_gap(usual)}.",
         )
     if probe <= rounding:
         return TwinVerdict(
             None,
-            f"The {quantity} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
-            f"{format_gap(probe)}, and rounding can by {format_gap(rounding)}. Nothing can be told from them.",
+            f"The {quantity} barely depend on weights and data: a change of {PROBE_SIZE:.0%} moves them by "
+            f"{format_gap(probe)}, rounding by up to {format_gap(rounding)}. They decide nothing.",
         )
     if rounding > shows * probe * size:
         return TwinVerdict(

@@ -136,12 +136,18 @@ class DescentPath(NamedTuple):
 
 
 def run_sgd(
-    parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
+    parametrization: Parametrization,
+    setting: Setting,
+    inputs: str = "plane",
+    steps: int = STEPS,
+    rate_factor: float = 1.0,
 ) -> DescentPath:
     """Return the `DescentPath` of SGD on mini-batches of digits, the same mini-batches for every parametrization.
 
-    `inputs`: a key of `INPUT_SIZES`. Each run starts from the same w, whose length is g. With weight norm a step is at
-    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).
+    `inputs`: a key of `INPUT_SIZES`; `rate_factor` multiplies the learning rate.
+
+    Each run starts from the same w, whose length is g. With weight norm a step is at right angles to v, so
+    ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).
 
     Source: Salimans & Kingma 2016, section 2.1.
     """
@@ -149,7 +155,7 @@ def run_sgd(
     rng = np.random.default_rng(setting.seed)
     v = rng.standard_normal((problem.x.shape[1],))
     v *= (setting.start if parametrization.normalized else setting.length) / np.linalg.norm(v)
-    g = setting.length
+    g, rate = setting.length, setting.rate * rate_factor
     vs, gs = [v], [g]
     ws: list[np.ndarray] = []
     dvs: list[np.ndarray] = []
@@ -159,11 +165,11 @@ def run_sgd(
         w = apply_weight_norm(v, g) if parametrization.normalized else v
         dw = compute_mean_gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
         dv, dg = backpropagate_weight_norm(v, g, dw) if parametrization.normalized else (dw, 0.0)
-        v = v - setting.rate * dv
+        v = v - rate * dv
         if not parametrization.normalized:
             g = float(np.linalg.norm(v))
         elif parametrization.learns_length:
-            g -= setting.rate * float(dg)
+            g -= rate * float(dg)
         for run, value in ((vs, v), (ws, w), (dvs, dv), (dws, dw)):
             run.append(value)
         gs.append(g)

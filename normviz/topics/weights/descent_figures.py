@@ -35,7 +35,7 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Return a figure of paths of two weights over the loss, up to a step, and the last path's w as an arrow.
+    """Return a figure of paths of two weights over the loss, up to a step.
 
     Args:
         grid: x and y of the losses, of `make_square_grid`.
@@ -51,20 +51,13 @@ def draw_descent_paths(
     for k, (name, points) in enumerate(paths.items()):
         curve = points[:, 0], points[:, 1]
         _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, 4), style_marker(k, colours))
-    arrow_path = list(paths.values())[-1]
-    start, tip = arrow_path[0], arrow_path[step]
+    start = points[0]
     for point, other, symbol, text in ((start, lowest, "circle", "start"), (lowest, start, "star", "lowest loss")):
         figure.add_scatter(
             x=point[:1], y=point[1:], mode="markers+text", name=text, text=[text], hoverinfo="skip",
             textposition=_find_free_side(point, other, float(x.mean())),
             marker={"color": colours.ink, "symbol": symbol, "size": 16 if symbol == "star" else 10},
         )  # fmt: skip
-    figure.add_annotation(
-        x=tip[0], y=tip[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
-        arrowhead=2, arrowsize=1, arrowwidth=2, arrowcolor=colours.ink,
-    )  # fmt: skip
-    x_shift, y_shift = 13 * np.array([tip[1], -tip[0]]) / np.linalg.norm(tip)  # at right angles to w
-    figure.add_annotation(x=tip[0] / 2, y=tip[1] / 2, text="<b>w</b>", showarrow=False, xshift=x_shift, yshift=y_shift)
     figure.update_layout(showlegend=False)
     axis = {"constrain": "domain", "showgrid": False}
     figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)

@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import THEMES
-from normviz.charts.style import style_curve
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
 from normviz.core.text import format_number
@@ -56,7 +55,7 @@ ANSWERS = {
 }
 """The answer to "Does weight normalization train faster?" by the signs of `compare_losses`."""
 
-FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 40vh))"
+FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"
 
 ABOVE_ONE = 1 + 1e-9
 """Smallest ratio that counts as above 1, beyond rounding."""
@@ -87,7 +86,9 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
-    st.markdown(f"### {_write_headline(runs, step)}")
+    st.markdown(f"### {_format_headline(runs, step)}")
+    if step:
+        st.markdown(_explain_rate_factor(runs))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _explain_runs(theme)
@@ -96,8 +97,6 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
     with right:
         st.markdown(f"Path of the two weights. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
         _draw_plane(runs, step, theme)
-        if step:
-            st.markdown(_explain_rate_factor(run, step))
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -113,15 +112,13 @@ _RUN_SENTENCES = {
 
 
 def _explain_runs(theme: str) -> None:
-    """Show what the two runs train, in the colours of their paths."""
-    first, second = DIGIT_PAIR
-    st.markdown(f"Two runs of stochastic gradient descent (SGD) learn to tell {first} from {second}.")
-    show_legend(
-        (style_curve(k, THEMES[theme])["color"], name, text) for k, (name, text) in enumerate(_RUN_SENTENCES.items())
-    )
+    """Show what the two runs train, in the style of their curves."""
+    dash = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 1.2em) 0 / 100% 4px no-repeat; width: 2.7em"
+    shown = zip((1.2, 0.75), _RUN_SENTENCES.items(), strict=True)  # solid, dashed, as their curves
+    show_legend((dash.format(THEMES[theme].lines[k], length), *texts) for k, (length, texts) in enumerate(shown))
 
 
-def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
+def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
     """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:
@@ -131,13 +128,14 @@ def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
     return ANSWERS[compare_losses(runs["weight"], runs["plain"])].format(weight=weight, plain=plain, steps=STEPS)
 
 
-def _explain_rate_factor(run: DescentPath, step: int) -> str:
-    """Return a sentence on the factor by which weight norm multiplies the learning rate, at the start and at a step."""
-    first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
+def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
+    """Return sentences on the factor by which weight norm multiplies the learning rate, and on SGD at that rate."""
+    run = runs["weight"]
     g, length = (format_number(each[0], 3) for each in (run.g, run.lengths))
     return (
-        f"**Why?** When w turns, weight norm multiplies the learning rate by (g/‖v‖)²: ({g}/{length})² = **{first}** "
-        f"at the start, **{now}** at step {step}."
+        f"**Why?** The loss does not depend on ‖v‖, but the steps do: at first w turns as with a learning rate that is "
+        f"(g/‖v‖)² = ({g}/{length})² = **{format_signed(run.rate_factors[0], 2)}** times as large. Without weight "
+        f"norm, SGD at that learning rate ends with a loss of **{runs['scaled'].losses[-1]:.2f}**."
     )
 
 

@@ -78,8 +78,13 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
-    """Return the whole run of SGD of each parametrization in `RUN_NAMES`, by key; cached."""
-    return {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
+    """Return the whole run of SGD of each parametrization in `RUN_NAMES`, by key; cached.
+
+    "scaled" is the plain run at the learning rate at which weight norm first turns w.
+    """
+    runs = {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
+    factor = float(runs["weight"].rate_factors[0])
+    return runs | {"scaled": run_sgd(PARAMETRIZATIONS["plain"], setting, rate_factor=factor)}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -116,14 +116,13 @@ def test_reset_returns_to_the_state_of_the_step(monkeypatch):
 def test_a_step_hides_the_controls_and_before_the_answer_the_numbers(press):
     def hidden(at):
         style = "".join(each.proto.body for each in at.get("html"))
-        return [key for key in ("sidebar", "controls", "tabs", "answer") if HIDDEN_PARTS[key].selectors in style]
+        return [key for key in HIDDEN_PARTS if HIDDEN_PARTS[key].selectors in style]
 
     at = open_place(f"{KEY}.1", scheme="none")
-    assert hidden(at) == ["sidebar", "controls", "tabs", "answer"]
+    assert hidden(at) == ["sidebar", "tabs", "text", "controls", "answer", "more"]
     assert hidden(sound(at.toggle(key=CONTROLS_KEY).set_value(True).run())) == ["answer"]
-    at.toggle(key=CONTROLS_KEY).set_value(False)
-    at, link = press(at, "lesson-answer-1")
-    assert hidden(at) == ["sidebar", "controls", "tabs"]
+    at, link = press(open_place(f"{KEY}.4", scheme="layer"), "lesson-answer-1")
+    assert hidden(at) == ["sidebar", "tabs", "text", "controls", "more"]
     assert "hide" not in link  # it would stay hidden on the way out of the lesson
     assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs"]
 

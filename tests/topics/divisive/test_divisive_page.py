@@ -61,7 +61,10 @@ def ring(at):
 
 def headline(at):
     """The contrast of the right half over the left, before and after, in per cent."""
-    return [int(each) for each in re.search(r"half: (\d+)% darkened, (\d+)% normalized", said(at)).groups()]
+    return [
+        int(each)
+        for each in re.search(r"has (\d+)% of the left half’s contrast; normalized, (\d+)%", said(at)).groups()
+    ]
 
 
 def picture(data="photo", seed=0, light=0.03):
@@ -113,7 +116,7 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     html = " ".join(each.proto.body for each in at.get("html"))
     assert encode_data_url(drawn(bright, bright.min(), bright.max()).astype(np.uint8).reshape(96, 128)) in html
     before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
-    assert f"Contrast of the right half: {before} darkened, {after} normalized." in said(at)
+    assert f"Darkened, the right half has {before} of the left half’s contrast; normalized, {after}." in said(at)
     ratios = compute_contrast_ratio(bright), compute_contrast_ratio(x), compute_contrast_ratio(result.xhat)
     assert re.findall(r"<b>(\d+%)</b>", html) == [f"{ratio:.0%}" for ratio in ratios]
     assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)

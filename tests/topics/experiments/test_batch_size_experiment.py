@@ -83,10 +83,13 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
 @pytest.mark.parametrize(
     ("batch", "headline"),
     [
-        (lambda n: {2: 0.41, 128: 0.01}.get(n, 0.02), "Layer norm beats batch norm at batch size 2, loses at 128."),
+        (
+            lambda n: {2: 0.41, 128: 0.01}.get(n, 0.02),
+            "Batch norm does: at batch size 2 its error is 41%, layer norm’s 2%.",
+        ),
         (
             lambda n: 0.02 + 0.1 * (n < 9) - 0.01 * (n > 16),
-            "Layer norm beats batch norm at batch sizes 2 to 8, loses at 32 to 128.",
+            "Batch norm does: at batch size 2 its error is 12%, layer norm’s 2%.",
         ),
         (lambda n: 0.3, "Layer norm beats batch norm at every batch size."),
         (lambda n: 0.01 + 0.01 * (n != 2), "Batch norm beats layer norm at batch size 2."),
@@ -95,6 +98,13 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
 )
 def test_the_headline_is_on_all_sizes(batch, headline):
     assert report(SETTING, made_up(batch, lambda n: 0.02)).headline == headline
+
+
+def test_the_reason_names_the_sizes_without_a_difference_and_those_where_batch_norm_is_better():
+    why = report(SETTING, made_up(lambda n: {2: 0.41, 128: 0.01}.get(n, 0.02), lambda n: 0.02)).verdict.why
+    assert why.endswith(
+        "At 4 to 64 batch norm and layer norm do not clearly differ; at 128 batch norm has the lower error."
+    )
 
 
 def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
@@ -106,12 +116,12 @@ def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
 
 
 @pytest.mark.parametrize(
-    ("equal", "words"), [("steps", "smaller batches see fewer digits"), ("examples", "larger batches take fewer steps")]
+    ("equal", "words"), [("steps", "small batches see fewer digits"), ("examples", "large batches take fewer steps")]
 )
 def test_the_caption_says_what_a_larger_batch_changes_besides(equal, words):
     setting = replace(SETTING, equal=equal)
-    (shown,) = (each for each in report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting)).figures
-                if each.key == "sizes")  # fmt: skip
+    found = report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting))
+    (shown,) = (each for each in found.figures if each.key == "sizes")
     assert words in shown.caption
     assert not shown.panels[0].highlights
     titles = [draw_figure(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
@@ -132,7 +142,7 @@ def test_nothing_is_said_before_the_end_or_without_two_to_compare():
     found.pop(next(iter(found)))
     assert report(SETTING, found).verdict.word == "open"
     alone = replace(SETTING, schemes=("none", "weight", "instance"))
-    assert "takes two" in report(alone, made_up(lambda n: 0.02, lambda n: 0.9, alone)).verdict.says
+    assert "To judge the claim" in report(alone, made_up(lambda n: 0.02, lambda n: 0.9, alone)).verdict.says
     assert report(SETTING, made_up(lambda n: 0.02, lambda n: 0.02)).verdict.word == "open"
 
 

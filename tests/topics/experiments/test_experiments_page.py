@@ -221,8 +221,10 @@ def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
 def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("**Data and network:**"))
-    assert words.endswith("Lines: means of 8 networks. Bars: 95% confidence intervals of these means.")
-    assert any("Compare curves at the same N: all train for 200 steps" in text for text in texts(at.markdown))
+    assert words.endswith(
+        "Lines: means of 8 networks. Bars: 95% confidence intervals of these means, drawn side by side."
+    )
+    assert any("Compare only within one batch size: all train for 200 steps" in text for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)

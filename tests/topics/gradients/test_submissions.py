@@ -13,7 +13,7 @@ from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import get_scheme
 from normviz.topics.gradients.answers import ANSWER_NAMES, make_inputs
-from normviz.topics.gradients.submissions import SubmissionRow, judge_folder, write_table
+from normviz.topics.gradients.submissions import SubmissionRow, format_csv_rows, judge_folder
 
 LAYOUT, SHAPE = "NCHW", (4, 6, 4, 5)
 BROADER = {"wrong-axis": {"wrong-axis", "channels-last"}, "channels": {"wrong-axis", "channels-last"}}
@@ -120,7 +120,7 @@ def test_an_answer_without_inputs_and_inputs_without_an_answer_are_rows(small, t
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1", "\x00=1", "＝1", "a\nb"])
 def test_cells_are_no_formulas(name):
-    table = write_table([SubmissionRow(name, name, "wrong", "no-eps", "1.0e-05", name)])
+    table = format_csv_rows([SubmissionRow(name, name, "wrong", "no-eps", "1.0e-05", name)])
     _, row = csv.reader(io.StringIO(table))
     for cell in (row[0], row[1], row[5]):
         assert cell.startswith("'") == (name != "a\nb")

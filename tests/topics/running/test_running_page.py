@@ -57,14 +57,14 @@ def step_of(at):
 def pairs(at):
     """Mean and variance as they stand beside the digits, by whose they are."""
     (shown,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
-    found = re.findall(r"<b>. ([^<]*)</b><span>mean ([^<]*)</span><span>variance ([^<]*)</span>", shown)
+    found = re.findall(r"</em>. ([^<]*)</b><span>mean ([^<]*)</span><span>variance ([^<]*)</span>", shown)
     return {name: (mean, variance) for name, mean, variance in found}
 
 
 def used(at):
     """Whose pair is marked."""
     (shown,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
-    return re.findall(r'class="used"[^>]*><em>in use</em><b>[●◆] ([^<]*)', shown)
+    return re.findall(r'class="used"[^>]*><b><em>in use</em>[●◆] ([^<]*)', shown)
 
 
 def plays(at):
@@ -191,9 +191,9 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
     whole = running.trace_stream(Setting(drift=2.0)).population_mean[:, 0]
     assert (
         titles["2"][0]
-        == f"Mean of unit 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
+        == f"Mean of neuron 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
     )
-    assert titles["0"][0] == f"Mean of unit 1<br>population stays at {format_decimals(whole[0])}"
+    assert titles["0"][0] == f"Mean of neuron 1<br>population stays at {format_decimals(whole[0])}"
 
 
 def test_a_panel_has_titles_on_its_axes():

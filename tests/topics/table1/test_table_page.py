@@ -100,7 +100,7 @@ def test_the_first_view_asks_for_a_guess():
     assert "Guess 1 of 24" in texts(at.caption)
     assert [button.label for button in at.button][:2] == ["= Yes, the same", "≠ No, differently"]
     (line,) = (text for text in texts(at.caption) if text.startswith("Trained on the "))
-    assert re.fullmatch(r"Trained on the .*\. 60 networks, [1-9][\d,]* training steps a second\.", line), line
+    assert re.fullmatch(r"Trained on the .*\. 60 networks, [1-9][\d,]* steps a second\.", line), line
 
 
 def test_a_covered_answer_is_nowhere_in_what_is_sent():
@@ -158,7 +158,7 @@ def test_every_case_asks_and_answers(key, change):
     at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
     title = format_case_title(SCHEMES[key], TRANSFORMATIONS[change], build_table_setting(view_of(at)))
     assert f"## {title}" in texts(at.markdown)
-    assert "Do both networks learn the same way?" in said(at)
+    assert "Do both have the same loss at every step?" in said(at)
     at = guessed(at)
     assert "curves twins" in plots(at)
     assert re.search(r"### [=≠≈–] ", said(at))
@@ -169,12 +169,12 @@ def test_every_case_asks_and_answers(key, change):
 
 def test_guesses_are_counted_and_fill_the_map():
     at = guessed(open_table(**SMALL), "yes")
-    assert "### = Right: they learn the same way" in said(at)
+    assert "### = Right: the losses are the same" in said(at)
     assert "Batch norm is **invariant** to this change." in said(at)
     at = set_value(at, "cell", "batch.case-rescaling")
     assert "Guess 2 of 24 · 1 of 1 right" in texts(at.caption)
     at = guessed(at, "yes")
-    assert "### ≠ Not quite: they learn differently" in said(at)
+    assert "### ≠ Not quite: the losses differ" in said(at)
     assert "Batch norm is **not invariant** to this change." in said(at)
     assert "the others change too" in said(at)
     assert "Guess 2 of 24 · 1 of 2 right" in texts(at.caption)
@@ -231,7 +231,7 @@ def test_a_factor_of_1_has_a_state_of_its_own():
 @pytest.mark.parametrize(("vote", "right"), [("fades", True), ("yes", False), ("no", False)])
 def test_a_case_may_learn_nearly_the_same(vote, right):
     at = guessed(open_table(eps="0.1", cell="batch.dataset-rescaling", **SMALL), vote)
-    assert f"### ≈ {'Right' if right else 'Not quite'}: they learn nearly the same way" in said(at)
+    assert f"### ≈ {'Right' if right else 'Not quite'}: the losses are nearly the same" in said(at)
     assert "ε = 0.1 is added under the root" in said(at)
 
 

@@ -214,9 +214,6 @@ def test_the_plane_names_all_that_it_shows(theme, step):
         np.testing.assert_array_equal(trace.x, points[: step + 1, 0])
     assert [(each.text, each.y[0]) for each in (start, lowest)] == [(("start",), 2), (("lowest loss",), 0.5)]
     assert [each.textposition for each in (start, lowest)] == ["top left", "bottom left"]  # away from each other
-    (arrow,) = (note for note in figure.layout.annotations if note.showarrow)
-    np.testing.assert_allclose((arrow.x - arrow.ax, arrow.y - arrow.ay), paths["last"][step])
-    assert "<b>w</b>" in [note.text for note in figure.layout.annotations]
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert axes[1].scaleanchor == "x"

@@ -114,8 +114,9 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     run, shown = runs["weight"], said(at).replace("−", "-")
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
-    factor = (run.g[20] / run.lengths[20]) ** 2
-    assert f"by (g/‖v‖)²: (2/0.5)² = **16** at the start, **{factor:.2g}** at step 20." in shown
+    scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(80.0, 32, 2.0, 0.5, 3)).losses[-1]
+    assert "(g/‖v‖)² = (2/0.5)² = **16** times as large" in shown
+    assert f"SGD at that learning rate ends with a loss of **{scaled:.2f}**." in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown

@@ -37,7 +37,7 @@ BATCH_NORM_AXES = (0, 1, 2)
 
 
 class AffineNoise:
-    """Noise on γ and β of all hidden layers, drawn anew in each step, so that the inputs of a layer never settle.
+    """Noise on γ and β of all hidden layers, drawn anew in each step: a callback of `train_networks`.
 
     Attributes:
         means: the mean input of every unit in each step, over the test digits.
@@ -49,7 +49,7 @@ class AffineNoise:
         self.means: list[np.ndarray] = []
 
     def __call__(self, step: int, network: DenseNetworks) -> None:
-        """Replace the noise of the step before by new noise; after the last step, only remove it."""
+        """Replace the last step's noise in the network by new noise, in place; after the last step, only remove it."""
         arrays = [*network.gains, *network.biases[:-1]]
         for array, added in zip(arrays, self.added, strict=False):
             array -= added
@@ -63,7 +63,7 @@ class AffineNoise:
 
 @lru_cache(maxsize=8)
 def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Train deep sigmoid networks; return the test accuracies, and how far the layers' inputs shift on average.
+    """Train deep sigmoid networks; return the test accuracies and the mean shifts of the layers' inputs, by seed.
 
     The shift is the change of the mean input of a unit from one step to the next, over all hidden units and steps.
     """
@@ -82,9 +82,7 @@ def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tup
     "2018 (arXiv 1805.11604) found the same.",
     long=True)  # fmt: skip
 def check_covariate_shift(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the accuracy and the mean shift of networks without batch norm, with it, and with noise
-    behind it.
-    """
+    """Yield trials that measure accuracy and shift of layers' inputs without batch norm, with it, and with noise."""
     (plain, shift), (normed, small), (noisy, large) = (
         measure_accuracy_and_shift(normalized, noise, seed)
         for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
@@ -102,9 +100,7 @@ def check_covariate_shift(seed: int) -> Iterator[Trial]:
     says="At a batch size of 1, batch norm and layer norm are the same.",
     condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.")  # fmt: skip
 def check_single_example(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one
-    example.
-    """
+    """Yield trials that compare x̂ of batch norm with layer norm's and instance norm's, for a batch of one example."""
     values = measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed)
     yield expect_equal("difference of batch norm's x̂ from layer norm's, convolution", values)
     yield expect_equal(
@@ -122,9 +118,7 @@ def check_single_example(seed: int) -> Iterator[Trial]:
     says="Batch norm computes the same in training and at test time.",
     condition="Training uses the mini-batch, inference running averages.")  # fmt: skip
 def check_test_time_output(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of a batch with its own mean and variance, and with the mean and variance of all
-    data.
-    """
+    """Yield trials that compare x̂ by the mean and variance of a batch with x̂ by those of all data."""
 
     def gap(each: int) -> float:
         x = sample_normal((POPULATION_SIZE, 1, 1, 4), each)
@@ -141,7 +135,7 @@ def check_test_time_output(seed: int) -> Iterator[Trial]:
     says="A layer in front of batch norm needs a bias.",
     condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.")  # fmt: skip
 def check_bias_cancellation(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of batch norm with and without a bias added to each channel before it."""
+    """Yield trials that compare batch norm's x̂ with and without a bias, added to each channel before batch norm."""
 
     def change(key: str, each: int) -> float:
         x, bias = sample_uneven(CONV_SHAPE, each), np.arange(1.0, 1 + CONV_SHAPE[-1])
@@ -157,7 +151,7 @@ def check_bias_cancellation(seed: int) -> Iterator[Trial]:
     says="After normalization, all values lie between −1 and 1.",
     condition="The variance is 1, but single values can be larger.")  # fmt: skip
 def check_bounded_output(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the largest |x̂| of normal noise, and its mean square."""
+    """Yield trials that measure the largest |x̂| and the mean square of x̂ for normal noise."""
 
     def xhat(each: int) -> np.ndarray:
         return np.asarray(normalize(sample_normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)

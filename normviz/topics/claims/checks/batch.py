@@ -98,9 +98,7 @@ def check_output_moments(seed: int) -> Iterator[Trial]:
     condition="Digits of a mini-batch are independent, so m/(m−1) is right. Behind a convolution, with m = N·H·W, "
     "positions of one picture are not independent, and a bias is left (X01).")  # fmt: skip
 def check_unbiased_variance(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare m/(m−1) · E[σ²] of pairs of digits behind a dense layer with the variance of all
-    digits.
-    """
+    """Yield trials that compare m/(m−1) · E[σ²] over pairs of digits with the variance of all, behind a dense layer."""
 
     @lru_cache(maxsize=16)
     def pairs(each: int) -> effects.SampledStatistics:
@@ -136,9 +134,7 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
     "parameters do not stop it; evaluation mode does.")  # fmt: skip
 def check_folded_average(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the outputs of a layer with batch norm folded into it, and without, while its weights
-    drift.
-    """
+    """Yield trials that compare outputs of a layer with weights that change, with batch norm and with it folded in."""
     keras, momentum = CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
 
@@ -166,7 +162,7 @@ def check_folded_average(seed: int) -> Iterator[Trial]:
 
 
 def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[float, ...]:
-    """Measure the largest gap over a between weights aW and W, in x̂ or a gradient, at ε = 0, over seeds."""
+    """Return the largest gap "xhat", "du" or "dw" of weights aW from W over all a, at ε = 0, by seed from `seed` on."""
 
     def worst(each: int) -> float:
         at = scaling.make_linear_layer(CONV_BATCH_SHAPE, each)
@@ -194,17 +190,17 @@ def check_output_invariance(seed: int) -> Iterator[Trial]:
         ).xhat
 
     values = measure_worst_scaling_gap("batch", "xhat", seed)
-    yield expect_equal("largest difference of x̂ of aW from that of W, at a = 0.01, 3 and 100, ε = 0", values)
+    yield expect_equal("largest difference between x̂ of aW and of W, at a = 0.01, 3 and 100, ε = 0", values)
     values = repeat_over_seeds(seed, negative)
     yield expect_equal("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", values, fact=True)
-    what = "largest difference of x̂ of aW from that of W, at a = 0.01, ε = 10⁻⁵"
+    what = "largest difference between x̂ of aW and of W, at a = 0.01, ε = 10⁻⁵"
     yield expect_at_least(what, repeat_over_seeds(seed, smoothed), 1e-4, fact=True)
-    what = "largest difference of x̂ of aW from that of W without batch norm, at a = 100"
+    what = "largest difference between x̂ of aW and of W without batch norm, at a = 100"
     yield expect_at_least(what, measure_worst_scaling_gap("none", "xhat", seed), 1.0, fact=True)
 
 
 def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Trial]:
-    """Yield trials on the gap of a quantity between weights aW and W: with batch norm, and without it as a contrast."""
+    """Yield trials on the gap of a quantity, "du" or "dw", between aW and W: with batch norm, and without it."""
     what = f"largest difference of {difference}"
     batch, none = (measure_worst_scaling_gap(key, quantity, seed) for key in ("batch", "none"))
     yield expect_equal(f"{what}, at a = 0.01, 3 and 100, ε = 0", batch)
@@ -213,7 +209,7 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
 
 @CLAIMS.add("B05", "004", "holds", f"{SCALING_LINK}&eps=0",
     short="Twice the weights in front of batch norm give the same gradient below.",
-    says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
+    says="At ε = 0, multiplying all weights by a > 0 does not change the gradient for the layer below: "
     "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
     condition="The output is the same function of the layer below.")  # fmt: skip
 def check_input_gradient(seed: int) -> Iterator[Trial]:
@@ -260,9 +256,7 @@ def check_algorithm_1(seed: int) -> Iterator[Trial]:
     says="If the gradient ignores the normalization, a bias grows and the loss stays.",
     condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.")  # fmt: skip
 def check_bias_growth(seed: int) -> Iterator[Trial]:
-    """Yield trials that train a bias before a centring for fifty steps, with the gradient through the mean and without
-    it.
-    """
+    """Yield trials that train a bias in front of a centring, with the gradient through the mean and without it."""
     outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
 
     def moved(each: int) -> float:
@@ -303,9 +297,7 @@ def check_batch_dependence(seed: int) -> Iterator[Trial]:
     "batch norm.",
     long=True)  # fmt: skip
 def check_saturation_drift(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the saturated share of the last layer's inputs with and without batch norm, seed by
-    seed.
-    """
+    """Yield trials that compare the saturated share of the last layer's inputs with batch norm and without, by seed."""
 
     def saturated(rate: float, normalized: bool) -> np.ndarray:
         return saturation.train_and_measure(saturation.Setting(start=1.0, rate=rate, seed=seed), normalized).saturated[
@@ -333,9 +325,7 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
     "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
     "does without SyncBatchNorm.")  # fmt: skip
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the statistics of a mini-batch on three devices: merged, per device, and with averaged
-    variances.
-    """
+    """Yield trials that compare statistics of a mini-batch on three devices: merged, per device, averaged variances."""
 
     def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
         return *effects.split_among_devices(Setting(seed=each), DEVICE_COUNT), compute_batch_statistics(
@@ -360,7 +350,7 @@ def check_merged_statistics(seed: int) -> Iterator[Trial]:
     beside = "of the whole mini-batch"
     values = repeat_over_seeds(seed, merged)
     yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", values)
-    what = f"difference of one device's own mean and variance, those of the nearest device, from those {beside}"
+    what = f"difference of the nearest device's own mean and variance from those {beside}"
     yield expect_at_least(what, repeat_over_seeds(seed, nearest), 1e-2)
     what = f"difference of the mean of the devices' variances from the variance {beside}"
     yield expect_at_least(what, repeat_over_seeds(seed, averaged), 1e-4, fact=True)

@@ -50,18 +50,18 @@ TRAINING_STEPS = 50
 
 
 def repeat_named_over_seeds(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Return several measurements, by name, each repeated over seeds."""
+    """Call `measure` with each seed from `seed` on; return its numbers by name, each with one value per seed."""
     found = [measure(each) for each in list_seeds(seed)]
     return {name: tuple(float(row[name]) for row in found) for name in found[0]}
 
 
 def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest difference of two arrays, relative to the largest number."""
+    """Return the largest difference of two arrays, divided by the largest magnitude."""
     return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
 
 
 @CLAIMS.add("N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
-    short="The gradients of layer norm's gain and bias are those of the notes.",
+    short="The notes' gradients of layer norm's gain and bias are right.",
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
@@ -106,7 +106,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
-    short="The gradient of the smoothing term is the one that the notes have.",
+    short="The notes' gradient of the smoothing term is right.",
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
@@ -126,7 +126,7 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
 
 
 def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Measure by which power of a factor a block of the Fisher information scales, by normalization, over seeds."""
+    """Return by scheme the power of a factor on `change` with which a Fisher block grows, by seed."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
@@ -136,18 +136,16 @@ def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "no
 
 
 def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
-    """Return a trial that holds if all powers equal the expected one."""
+    """Return a trial that holds if all measured powers equal the expected one up to rounding."""
     return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
 
 
 @CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
     says="With normalization, the length of the weights sets the effective learning rate.",
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
-    "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
+    "units share μ and σ, ‖w‖ is the length of all weights together.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure how the Fisher information and the effective SGD step scale with the length of the
-    weights.
-    """
+    """Yield trials that measure how Fisher information and effective SGD steps scale with the length of the weights."""
 
     def measure(each: int) -> dict[str, float]:
         training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
@@ -158,7 +156,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
             "other": twins[0],
         }
 
-    block, found = measure_fisher_powers(seed, "w", "w"), repeat_named_over_seeds(seed, measure)
+    block, found = measure_fisher_powers(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
@@ -192,10 +190,10 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
 
         return repeat_over_seeds(seed, furthest)
 
-    values = scaled("w", "batch", "layer")
+    values = scaled("length", "batch", "layer")
     yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
-    yield expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0)
-    values = measure_fisher_powers(seed, "γ", "w")["none"]
+    yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
+    values = measure_fisher_powers(seed, "γ", "length")["none"]
     yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)
@@ -203,26 +201,24 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
 
 @lru_cache(maxsize=256)
 def measure_layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
-    """Measure how far each transformation of a layer, with δ = 3, changes the normalized output, by key."""
+    """Return how far each transformation of Table 1, with δ = 3, changes a layer's output, by transformation key."""
     found = measure_forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, TWIN_POSITIONS]
     return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
 
 
 def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
-    """Measure the gap of one transformation over seeds."""
+    """Return by seed how far a transformation, `change`, alters the output of a layer with the scheme `key`."""
     return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
 
 
 @CLAIMS.add("F01", "000", "holds", "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
     says="Weight norm in front of layer norm gains one invariance and costs another.",
     condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
-    "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
+    "nothing to lose: layer norm over H, W and C does not cancel the re-centring there. Whether it then beats "
     "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
     asked=True)  # fmt: skip
 def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of digits before and after each change, by layer norm with weight norm before it and
-    without.
-    """
+    """Yield trials that measure which changes of Table 1 alter layer norm's x̂, with and without weight norm before."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
     values = measure_layer_gap("layer-weight", vector, seed)
     yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", values)
@@ -245,9 +241,7 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     condition="ε changes the divisor only; the mean still cancels shifts.",
     asked=True)  # fmt: skip
 def check_smoothing_fade(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of digits before and after each change of Table 1 that a scheme cancels at ε = 0, at
-    several ε.
-    """
+    """Yield trials that measure, at several ε, how far changes of Table 1 alter x̂ that have no effect at ε = 0."""
 
     def measure(each: int) -> dict[str, float]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
@@ -263,12 +257,12 @@ def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     found = repeat_named_over_seeds(seed, measure)
     shifted, unpredicted = found.pop("τ"), found.pop("predicted")
     start, *others = found.items()
-    yield expect_equal(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True)
+    yield expect_equal(f"how far δ = 3, where layer norm cancels it, changes x̂: {start[0]}", start[1], fact=True)
     yield from (
         Trial(what, all(map(lt, before, values)), values) for (_, before), (what, values) in pairwise([start, *others])
     )
     yield expect_equal("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True)
-    yield expect_equal("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted)
+    yield expect_equal("how far τ, where layer or batch norm cancels it, changes x̂ at any of these ε", shifted)
 
 
 @CLAIMS.add("F03", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
@@ -276,9 +270,7 @@ def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
     asked=True)  # fmt: skip
 def check_adam_rate(seed: int) -> Iterator[Trial]:
-    """Yield trials that train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning
-    rates.
-    """
+    """Yield trials that train twins from W and from 3W with batch norm, with Adam and with SGD, at several rates."""
 
     def measure(each: int) -> dict[str, float]:
         training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)

@@ -30,7 +30,7 @@ SOURCE_GROUPS = 4
 
 
 def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute instance norm's x̂ at ε = 0, with the variance around another scheme's mean."""
+    """Return instance norm's x̂ at ε = 0, with squares averaged around another scheme's mean."""
     field = INSTANCE.fields[-1]
     deviation = compute_rms(centre(x, scheme.fields[0])[0], field)
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, x.shape)
@@ -41,9 +41,7 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
     "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
 def check_mean_index(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's
-    mean μ(n, c).
-    """
+    """Yield trials that measure x̂ with the source's variance, around the mean of the example and of the channel."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
@@ -110,7 +108,7 @@ def check_group_per_channel(seed: int) -> Iterator[Trial]:
 
 
 def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
-    """Normalize x by the source's formula at ε = 0, in which G is the size of a group of neighbouring channels."""
+    """Return x̂ by the source's formula at ε = 0, which reads G as the number of channels in a group, `size`."""
     parts = x.reshape(*x.shape[:3], -1, size)
     mean, variance = (take((1, 2, 4), keepdims=True) for take in (parts.mean, parts.var))
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
@@ -121,9 +119,7 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
     "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the source's formula at G = 4 with group norm of three groups of four, and of four
-    groups.
-    """
+    """Yield trials that compare the source's formula at G = 4 with group norm of four groups, and of groups of four."""
 
     def gap(groups: int, each: int) -> float:
         x = sample_uneven(TWELVE_CHANNEL_SHAPE, each)
@@ -150,9 +146,7 @@ def check_size_or_count(seed: int) -> Iterator[Trial]:
     condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
     "and C it learns a number for each element.")  # fmt: skip
 def check_keras_shapes(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W,
-    C.
-    """
+    """Yield trials that compare shapes of γ and β in three Keras layers, and in layer norm over H, W and C."""
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
         gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE_CHANNEL_SHAPE)[:2])
         yield Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE_CHANNEL_SHAPE[-1]},)")
@@ -161,25 +155,25 @@ def check_keras_shapes(seed: int) -> Iterator[Trial]:
 
 
 def predict_conv_invariances(scheme: Scheme) -> set[str]:
-    """Return the transformations of Table 1 that a scheme cancels behind a 3 × 3 convolution, by the rule."""
+    """Return the keys of the transformations of Table 1 to which a scheme on a convolution is invariant in theory."""
     return {*find_invariances(scheme, "conv", CONV_SHAPE, (3, 3, 3, CONV_SHAPE[-1]))}
 
 
 def measure_xhat_gap(first: Scheme, second: Scheme, seed: int) -> float:
-    """Measure the largest difference of two schemes' x̂ on a random tensor."""
+    """Return the largest difference of two schemes' x̂ on one random tensor."""
     x = sample_uneven(CONV_SHAPE, seed)
     return find_largest_difference(compute_xhat(x, first, DEFAULT_EPS), compute_xhat(x, second, DEFAULT_EPS)).residual
 
 
 def measure_group_scaling_gap(scheme: Scheme, seed: int) -> float:
-    """Measure the change of x̂ at ε = 0 if the first half of the channels is multiplied by 3."""
+    """Return the largest change of x̂ at ε = 0 if the first half of the channels is multiplied by 3."""
     x = sample_uneven(CONV_SHAPE, seed)
     scaled = np.where(np.arange(CONV_SHAPE[-1]) < CONV_SHAPE[-1] // 2, 3 * x, x)
     return find_largest_difference(compute_xhat(x, scheme, 0.0), compute_xhat(scaled, scheme, 0.0)).residual
 
 
 def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
-    """Measure the standard deviation of a scheme's means on standard normal numbers."""
+    """Return the standard deviation of a scheme's means of standard normal numbers."""
     return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
 
 
@@ -187,9 +181,7 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
     says="It is questionable what group norm is worth, as its groups have to be chosen.",
     condition="No number decides; the groups change what cancels.")  # fmt: skip
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure what groups add: no invariance of Table 1, but factors per group cancel and means are
-    less noisy.
-    """
+    """Yield trials that measure what groups add: no invariance of Table 1, but one to factors per group."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
     choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
     scaled, of_layer = (repeat_over_seeds(seed, partial(measure_group_scaling_gap, one)) for one in (two, LAYER))
@@ -200,7 +192,7 @@ def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     what = "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels"
     yield expect_at_least(what, choice, 0.1)
     yield expect_at_most(
-        "changes in Table 1 that group norm, with 2 and with 3 groups, absorbs on a conv layer and layer norm does not",
+        "changes in Table 1 that group norm, with 2 and with 3 groups, cancels on a conv layer and layer norm does not",
         new,
         0,
     )

@@ -40,9 +40,7 @@ OBSERVED_BATCH = BATCHES // 2
     says="In layer norm, all units share one mean and one deviation; each example has its own.",
     condition="Changing one unit changes all units of its example alone. On a convolution, too.")  # fmt: skip
 def check_shared_statistics(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure which x̂ change with one unit of one example, behind a dense layer and behind a
-    convolution.
-    """
+    """Yield trials that measure which x̂ change with one unit of one example, in a dense layer and in a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
         own, others = measure_shares_over_seeds("layer", shape, seed)
@@ -55,14 +53,14 @@ def check_shared_statistics(seed: int) -> Iterator[Trial]:
 
 
 def measure_companion_effect(key: str, seed: int) -> float:
-    """Measure the largest difference of x̂ between digits in a mini-batch and alone, behind a convolution."""
+    """Return the largest change of x̂ if a digit is normalized alone, not in its mini-batch, behind a convolution."""
     x = stream_summed_inputs(Setting("conv", seed=seed), [OBSERVED_BATCH - 1])[0]
     alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
     return find_largest_difference(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
 
 
 def measure_inference_gap(seed: int) -> float:
-    """Measure the largest difference of batch norm's x̂ between training and inference, by PyTorch's averages."""
+    """Return the largest difference of batch norm's x̂ in training from x̂ in inference, with PyTorch's averages."""
     setting, kept = Setting("conv", seed=seed), CONVENTIONS["pytorch"]
     seen = trace_stream(setting)
     averages = compute_running_averages(seen.mean, seen.variance, setting.count, kept, kept.momentum)
@@ -72,17 +70,15 @@ def measure_inference_gap(seed: int) -> float:
 
 @CLAIMS.add("L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
     says="Layer norm computes the same in training and at test time.",
-    condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
+    condition="No variant uses other examples, so none stores averages. Batch norm computes "
     "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of digits in a mini-batch with x̂ of each digit alone, for the three variants of
-    layer norm; then a trial that compares the two modes of batch norm.
-    """
+    """Yield trials that compare x̂ of digits in a mini-batch and alone, for variants of layer norm and batch norm."""
     for key, axes in LAYER_NORM_VARIANTS.items():
         effects = repeat_over_seeds(seed, partial(measure_companion_effect, key))
         yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effects)
     kept = [len(SCHEMES[key].keeps) for key in LAYER_NORM_VARIANTS]
-    yield expect_at_most("arrays that layer norm keeps beside γ and β, over all three readings", kept, 0)
+    yield expect_at_most("arrays that layer norm keeps beside γ and β, over all three variants", kept, 0)
     modes = repeat_over_seeds(seed, measure_inference_gap)
     yield expect_at_least("largest difference of batch norm's x̂ in training and inference", modes, 1e-3, fact=True)
     yield expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True)
@@ -92,7 +88,7 @@ def check_same_in_inference(seed: int) -> Iterator[Trial]:
     says="After a convolution, layer norm normalizes each channel of an example by itself.",
     condition="That is instance norm; layer norm averages over channels too.")  # fmt: skip
 def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the variant over each channel's H and W with the other two, and with instance norm."""
+    """Yield trials that compare layer norm over H and W with its two other variants, and with instance norm."""
     paper, channels, instance = (
         measure_scheme_gap("layer-spatial", key, CONV_SHAPE, seed) for key in ("layer", CHANNELS.key, "instance")
     )
@@ -120,21 +116,19 @@ def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
     "as the source's own code has it.")  # fmt: skip
 def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare all three variants and the source's code with batch norm, and measure the effect of
-    other examples.
-    """
+    """Yield trials that compare variants of layer norm with batch norm, and measure the effect of other examples."""
     for key, axes in LAYER_NORM_VARIANTS.items():
         gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
         yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
     others = [share for key in LAYER_NORM_VARIANTS for share in measure_shares_over_seeds(key, CONV_SHAPE, seed)[1]]
-    what = "share of the other examples' x̂ that changes with one unit, over all three readings and all seeds"
+    what = "share of the other examples' x̂ that changes with one unit, over all three variants and all seeds"
     yield expect_at_most(what, others, 0, fact=True)
     what = "largest difference between the source's own code and x̂ over C"
-    yield expect_at_most(what, compare_blog_with_ours(seed), 1e-3, fact=True)  # its axes, wherever its ε is
+    yield expect_at_most(what, measure_blog_gap_to_ours(seed), 1e-3, fact=True)  # its axes, wherever its ε is
 
 
 class BlogLayerNorm:
-    """The source's class `LayerNormCustom`, line by line, with NumPy arrays in place of tensors."""
+    """The source's class `LayerNormCustom`, line by line, with NumPy arrays in place of PyTorch tensors."""
 
     def __init__(self, normalized_shape: tuple[int, ...], elementwise_affine: bool = True) -> None:
         self.epsilon = 1e-8
@@ -143,7 +137,7 @@ class BlogLayerNorm:
         self.weight, self.bias = np.ones(normalized_shape), np.zeros(normalized_shape)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Compute the source's `forward`."""
+        """Return the source's `forward` of x."""
         mean = x.mean(self.dims, keepdims=True)
         var = x.var(self.dims, keepdims=True)
         z_norm = (x - mean) / np.sqrt(var + self.epsilon)
@@ -156,8 +150,8 @@ TOKEN_SHAPE: Shape = (2, 3, 1, 4)
 BLOG_LAYER_NORM = BlogLayerNorm(TOKEN_SHAPE[3:])
 
 
-def compare_blog_with_ours(seed: int) -> tuple[float, ...]:
-    """Measure the largest difference between the source's code and layer norm over channels at its ε, over seeds."""
+def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
+    """Return the largest difference of the source's code from layer norm over channels at the same ε, by seed."""
     return repeat_over_seeds(
         seed,
         lambda each: _measure_blog_gap(
@@ -166,8 +160,8 @@ def compare_blog_with_ours(seed: int) -> tuple[float, ...]:
     )
 
 
-def compare_blog_with_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
-    """Measure the largest difference between the source's code and PyTorch's layer, on normal numbers, over seeds."""
+def measure_blog_gap_to_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
+    """Return the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`, by seed."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
@@ -189,17 +183,15 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
     "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly
-    constant rows.
-    """
+    """Yield trials that compare the source's code with PyTorch's layer: at one ε, at default ε, and on tiny numbers."""
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
     ours = measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed)
     largest = "largest difference between x̂ of the source's code and of PyTorch's layer"
-    yield expect_equal(f"{largest}, both with ε = 10⁻⁸", compare_blog_with_torch(1e-8, 1, seed))
-    values = compare_blog_with_torch(1e-5, 1, seed)
+    yield expect_equal(f"{largest}, both with ε = 10⁻⁸", measure_blog_gap_to_torch(1e-8, 1, seed))
+    values = measure_blog_gap_to_torch(1e-5, 1, seed)
     yield expect_equal(f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch", values)
     what = f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch, where rows vary by 10⁻³"
-    yield expect_at_least(what, compare_blog_with_torch(1e-5, 1e-3, seed), 0.1, fact=True)
+    yield expect_at_least(what, measure_blog_gap_to_torch(1e-5, 1e-3, seed), 0.1, fact=True)
     sizes = [idle.weight.size + idle.bias.size]
     yield expect_at_least("weights and biases in the source's code if not wanted", sizes, 1, fact=True)
     what = "largest difference between x̂ of PyTorch's layer and of layer norm here, both with ε = 10⁻⁵"

@@ -56,12 +56,12 @@ PYTORCH_MOMENTUM = 0.1
 
 @lru_cache(maxsize=32)
 def sample_pair_statistics(layer: str, seed: int) -> effects.SampledStatistics:
-    """Return the statistics of mini-batches of two digits."""
+    """Return means and variances of mini-batches of two digits, and of all digits."""
     return effects.sample_batch_statistics(stream.Setting(layer, drift=0.0, seed=seed), sizes=[2])
 
 
 def measure_remaining_bias(layer: str, seed: int) -> float:
-    """Return the largest relative error of m/(m-1) · E[σ²], with E exact, as the variance of all digits."""
+    """Return the largest relative difference of m/(m-1) · E[σ²], with the exact E, from the variance of all digits."""
     found = sample_pair_statistics(layer, seed)
     corrected = found._replace(variance=found.expected).corrected_variance
     return float(np.abs(corrected / found.population.variance - 1).max())
@@ -92,7 +92,7 @@ def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
 
 
 def measure_largest_stretch(key: str, seed: int) -> float:
-    """Return the largest stretch ‖f(x) − f(y)‖ / ‖x − y‖ of a layer on digits whose matrix has σ₁ = 1."""
+    """Return the largest ‖f(x) − f(y)‖ / ‖x − y‖ of a trained layer, "dense" or "conv", with spectral norm."""
     layer = FIRST_LAYERS[key]
     whole = build_operator_matrix(
         normalize(train_first_layer(layer, TRAINING_STEPS, seed), SCHEMES["spectral"]).xhat, layer
@@ -113,11 +113,11 @@ def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
     root = f"at most the root of the {squares} squares that a pixel is in"
     yield expect_at_most("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + MIN_DIFFERENCE)
     yield Trial(root, max(conv) <= squares**0.5, fact=True)
-    yield expect_equal("distance of that of a dense layer from 1", dense, fact=True)
+    yield expect_equal("distance of a dense layer's largest ‖f(x) − f(y)‖ / ‖x − y‖ from 1", dense, fact=True)
 
 
 def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -> np.ndarray:
-    """Convolve pictures (N, H, W, Cin), padded in a given way, with filters (3, 3, Cin, Cout)."""
+    """Return pictures (N, H, W, Cin) convolved with filters (3, 3, Cin, Cout); `padding_mode` as in `np.pad`, or ""."""
     if padding_mode:
         x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), padding_mode)
     patches = np.stack([cut_patches(channel, KERNEL) for channel in np.moveaxis(x, -1, 0)], axis=-1)
@@ -128,7 +128,7 @@ def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -
 def measure_recentring_gap(
     key: str, seed: int, channels: int = 1, tau_count: int = 1, padding_mode: PaddingMode = ""
 ) -> tuple[float, ...]:
-    """Measure how far a shift τ of the digits changes a scheme's output behind a convolution, over seeds."""
+    """Return by seed how far adding τ to the digits, one number or one per channel, changes a scheme's output."""
 
     def moved(each: int) -> float:
         rng, scheme = np.random.default_rng(each), SCHEMES[key]
@@ -151,9 +151,7 @@ def measure_recentring_gap(
     "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
     "not shifted.")  # fmt: skip
 def check_one_input_channel(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the outputs of a convolution for digits and for digits plus τ, with one input channel
-    and with three.
-    """
+    """Yield trials that compare a convolution's outputs for digits and digits plus τ, with one channel and three."""
     key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
     summed = (PICTURES, DIGIT_SIDE - 2, DIGIT_SIDE - 2, FILTERS)
     one, three = (
@@ -184,12 +182,10 @@ def check_arxiv_number(seed: int) -> Iterator[Trial]:
 
 @CLAIMS.add("X05", "normviz", "holds-if", "/invariance?layer=conv&cell=batch.dataset-recentering",
     says="On a convolution, batch normalization is invariant to dataset re-centring.",
-    condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
-    "border, and no one mean takes that off. The table that this opens has no padding.")  # fmt: skip
+    condition="Only without zeros around the picture: these are not shifted. Near the border the added amount then "
+    "differs, and no single mean cancels it. The linked table has no padding.")  # fmt: skip
 def check_padding(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare x̂ of digits and of digits plus τ, by batch norm behind a convolution, by the padding
-    of the pictures.
-    """
+    """Yield trials that compare batch norm's x̂ of digits and digits plus τ behind a convolution, by padding."""
     yield expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed))
     values = measure_recentring_gap("batch", seed, padding_mode="reflect")
     yield expect_equal("largest relative difference of x̂: the picture mirrored at its border", values)
@@ -203,7 +199,7 @@ def check_padding(seed: int) -> Iterator[Trial]:
     "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
     "that cancel need no other learning rate.")  # fmt: skip
 def check_equal_training(seed: int) -> Iterator[Trial]:
-    """Yield trials that train twins for the invariant cells of Table 1, at equal learning rates and at matched ones."""
+    """Yield trials that train twins of the invariant cells of Table 1, at equal learning rates and at matched ones."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
     weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
     others = [cell.training_gap for cell in cells if cell not in weights]
@@ -214,7 +210,7 @@ def check_equal_training(seed: int) -> Iterator[Trial]:
 
 
 def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
-    """Measure the largest correlation of two channels of x̂, on feature maps of digits, over seeds."""
+    """Return the largest correlation of two channels of a scheme's x̂, on feature maps of digits, by seed."""
 
     def largest(each: int) -> float:
         x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), each), scheme, 0.0)
@@ -264,7 +260,7 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
 
 
 def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
-    """Measure the distance of x̂ of random tensors from ±1 at ε = 0, over seeds."""
+    """Return the largest distance of |x̂| from 1, for random tensors of a shape at ε = 0, by seed."""
 
     def furthest(each: int) -> float:
         x = SAMPLES["normal"].make(shape, each)
@@ -278,9 +274,7 @@ def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> 
     condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
     "two. Three examples keep more; layer norm of two units does just the same.")  # fmt: skip
 def check_two_examples(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the distance of x̂ from ±1 for two examples, three examples, and two units with layer
-    norm.
-    """
+    """Yield trials that measure how far x̂ is from ±1, for two examples, for three, and for two units of layer norm."""
     values = measure_distance_from_signs("batch", (2, 1, 1, 8), seed)
     yield expect_equal("largest distance of x̂ from ±1, two examples", values)
     values = measure_distance_from_signs("layer", (8, 1, 1, 2), seed)

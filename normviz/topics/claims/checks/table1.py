@@ -27,7 +27,7 @@ MIN_DIFFERENCE = 1e-5
 
 @lru_cache(maxsize=8)
 def train_table_cells(layer: str, seed: int) -> dict[tuple[str, str], Cell]:
-    """Return the cells of the paper's three rows, by scheme and transformation; one training serves all claims."""
+    """Train twins for the paper's three rows of Table 1; return the cells by scheme and transformation, cached."""
     setting = Setting(layer=layer, steps=TRAINING_STEPS, seed=seed, device="cpu")
     cells = measure_cells([SCHEMES[key] for key in PAPER_TABLE], setting)
     return {(cell.scheme, cell.transformation): cell for cell in cells}
@@ -35,19 +35,19 @@ def train_table_cells(layer: str, seed: int) -> dict[tuple[str, str], Cell]:
 
 @lru_cache(maxsize=256)
 def measure_transformed_gaps(layer: str, scheme: str, eps: float, seed: int) -> tuple[float, ...]:
-    """Measure the relative output gap of every transformed layer, in the order of `NETWORKS`."""
+    """Return the relative change of a layer's output by every transformation, in the order of `NETWORKS`."""
     found = measure_forward_gaps([SCHEMES[scheme]], Setting(layer=layer, eps=eps, seed=seed))
     return tuple(map(float, found[0]))
 
 
 def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -> tuple[float, ...]:
-    """Measure the relative output gap of one transformed layer, over seeds."""
+    """Return the relative change of a layer's output by one transformation, `change`, by seed from `seed` on."""
     place = find_network_index(TRANSFORMATIONS[change])
     return repeat_over_seeds(seed, lambda each: measure_transformed_gaps(layer, scheme, eps, each)[place])
 
 
 def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
-    """Yield trials that test an entry by the rule of invariance, and by outputs and training of a layer on digits.
+    """Yield trials that test an entry of Table 1 by theory, and by outputs and training of a layer on digits.
 
     δ is 3 and ε is 0.
     """
@@ -71,9 +71,7 @@ def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -
 
 
 def check_conv_recentring(seed: int) -> Iterator[Trial]:
-    """Yield trials that test the one entry that a convolution changes, and the layer norm variant that agrees with the
-    paper.
-    """
+    """Yield trials that test the entry that differs for convolutions, and the layer norm variant for which it holds."""
     yield from check_cell("conv", *CONV_EXCEPTION, claimed=True, seed=seed)
     other = measure_gap_over_seeds("conv", "layer-channels", CONV_EXCEPTION[1], seed)
     what = "largest relative difference of the outputs of layer norm over the channels alone"
@@ -90,7 +88,7 @@ CONV_EXCEPTION_REASON = (
 
 
 def list_conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iterator[str]:
-    """Yield the reason of a cell by the rule, then the conditions of an invariant cell, in sentences."""
+    """Yield sentences: the reason of the theory's prediction and, if `claimed` invariant, the conditions."""
     row, setting = TRANSFORMATIONS[change], Setting(layer=layer)
     rule = predict(SCHEMES[scheme], row, layer, setting.shapes[0], setting.weight_shapes[0])
     yield capitalize_first(rule.reason.rpartition(": ")[2])
@@ -105,7 +103,7 @@ def list_conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iter
 
 
 def make_cell_claim(number: int, layer: str, scheme: str, change: str, claimed: bool) -> Claim:
-    """Make the claim that the paper's entry for a cell is right, on dense layers or on a convolution."""
+    """Make the claim that the paper's entry `claimed` is right for a scheme and change on a "dense" or "conv" layer."""
     row, conv = TRANSFORMATIONS[change], layer == "conv"
     changed = conv and (scheme, change) == CONV_EXCEPTION
     said = f"{SCHEMES[scheme].name} is {'' if claimed else 'not '}invariant to {row.name} ({row.plain})."

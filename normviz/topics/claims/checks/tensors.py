@@ -20,19 +20,19 @@ LAYER_NORM_VARIANTS = {"layer": "H, W, C", "layer-channels": "C", "layer-spatial
 
 
 def measure_scheme_gap(key: str, other_key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Measure the largest difference of two schemes' x̂ on random tensors, over seeds."""
+    """Return the largest difference of two schemes' x̂ on random tensors of a shape, by seed from `seed` on."""
     return repeat_over_seeds(
         seed, lambda each: compare_schemes(SCHEMES[key], SCHEMES[other_key], shape, seed=each).worst.residual
     )
 
 
 def measure_identity_gap(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Measure the largest difference of the two sides of an identity, over seeds."""
+    """Return the largest difference of both sides of an identity, a key of `IDENTITIES`, by seed from `seed` on."""
     return repeat_over_seeds(seed, lambda each: measure_residual(IDENTITIES[key], sample_uneven(shape, each)))
 
 
 def measure_torch_gap(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
-    """Measure the largest difference between a scheme's x̂ and that of PyTorch's own layer, over seeds."""
+    """Return the largest difference of a scheme's x̂ from that of PyTorch's layer, by seed from `seed` on."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
@@ -45,7 +45,7 @@ def measure_torch_gap(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tu
 
 
 def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[float, float]:
-    """Return the share of x̂ that changes with a single element: in its own example, and in the others."""
+    """Return the shares of x̂ that change with one element of x: in the element's example, and in all others."""
     x = sample_uneven(shape, seed)
     changed = x.copy()
     changed[0, 0, 0, 0] += 1
@@ -54,6 +54,6 @@ def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[floa
 
 
 def measure_shares_over_seeds(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the shares of `measure_change_shares`, each over seeds."""
+    """Return both shares of `measure_change_shares`, each as one number per seed from `seed` on."""
     own, others = zip(*(measure_change_shares(SCHEMES[key], shape, each) for each in list_seeds(seed)), strict=True)
     return own, others

@@ -8,7 +8,7 @@ from normviz.topics.experiments.reports import VerdictKey
 
 
 def make_experiment_claim(id: str, sources: str, expected: VerdictKey, *keys: str, **texts: Any) -> Claim:
-    """Make a claim that experiments decide; without `says`, its text is that of the first experiment.
+    """Make a claim that the experiments `keys` decide; its text is the first one's claim unless `says` is given.
 
     The claim links to the page of the first experiment.
     """

@@ -37,7 +37,7 @@ SGD_SETTING = Setting(rate=3.0, length=1.0)
 
 @lru_cache(maxsize=64)
 def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPath:
-    """Train w, in one parametrization, to tell two digits apart by their 64 pixels, with 200 steps of SGD."""
+    """Train a linear classifier of two digits with 200 steps of SGD; return the path of w, parametrized as `form`."""
     return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 
@@ -48,7 +48,7 @@ def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPa
     condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
     "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.")  # fmt: skip
 def check_length_growth(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
+    """Yield trials that measure the growth of ‖v‖ in SGD on w = g v/‖v‖, and how a longer v shortens steps."""
     growth = repeat_over_seeds(seed, lambda each: np.diff(train_parametrization("weight", each).lengths).min())
     law = repeat_over_seeds(
         seed, lambda each: measure_growth_gap(train_parametrization("weight", each), SGD_SETTING.rate)
@@ -63,7 +63,7 @@ def check_length_growth(seed: int) -> Iterator[Trial]:
 
 
 def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
-    """Return the angle by which the first step turns w, in degrees, by seed."""
+    """Return the angle in degrees by which the first step turns w, by seed; `start` is the initial length of v."""
     return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turn_angles[0])
 
 
@@ -72,7 +72,7 @@ def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
     condition="The length g is learned too. Without it, w keeps its first length "
     "(Salimans & Kingma 2016, eq. 3).")  # fmt: skip
 def check_direction_only(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
+    """Yield trials that measure the change of g in SGD on w = g v/‖v‖, and the loss with and without learning g."""
     changes = repeat_over_seeds(seed, lambda each: abs(abs(train_parametrization("weight", each).g[-1]) - 1))
     yield expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE)
     yield expect_at_most("loss at the end, g and v updated", _compute_last_losses("weight", seed), 0.1, fact=True)
@@ -85,7 +85,7 @@ def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=64)
 def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
-    """Return the transformations of Table 1 to which a scheme on a dense layer of digits is invariant, at ε = 0."""
+    """Return the keys of the transformations of Table 1 that leave a dense layer's output unchanged at ε = 0."""
     gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
     return frozenset(
         name for name, change in TRANSFORMATIONS.items() if is_within_rounding(gaps[find_network_index(change)])
@@ -97,22 +97,20 @@ def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
     condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
     "is another question.")  # fmt: skip
 def check_weight_or_layer(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare which changes of Table 1 layer norm and weight norm cancel, behind a dense layer on
-    digits.
-    """
+    """Yield trials that compare which changes of Table 1 layer norm and weight norm cancel, on a dense layer."""
     pairs = [
         (find_cancelled_changes("layer", each), find_cancelled_changes("weight", each)) for each in list_seeds(seed)
     ]
     more, others = ([float(len(a - b)) for a, b in way] for way in (pairs, [pair[::-1] for pair in pairs]))
     only = {change for layer, weight in pairs for change in weight - layer}
-    yield Trial("changes of Table 1 that layer norm absorbs and weight norm does not", True, tuple(more))
-    yield Trial("changes of Table 1 that weight norm absorbs and layer norm does not", False, tuple(others))
+    yield Trial("changes of Table 1 that layer norm cancels and weight norm does not", True, tuple(more))
+    yield Trial("changes of Table 1 that weight norm cancels and layer norm does not", False, tuple(others))
     yield Trial(
-        "what weight norm alone absorbs is the re-scaling of one weight vector",
+        "what weight norm alone cancels is the re-scaling of one weight vector",
         only == {"weight-vector-rescaling"},
         fact=True,
     )
-    yield Trial("layer norm absorbs more of them", min(more) > max(others), fact=True)
+    yield Trial("layer norm cancels more of them", min(more) > max(others), fact=True)
     yield Trial("weight norm acts on the weights alone, whatever the data are", False)
 
 
@@ -121,7 +119,7 @@ def check_weight_or_layer(seed: int) -> Iterator[Trial]:
 
 @lru_cache(maxsize=64)
 def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix of a layer after 200 steps on digits, and that matrix over its largest singular value."""
+    """Return a layer's matrix after 200 steps on digits, and that matrix divided by its largest singular value."""
     first = weights.FIRST_LAYERS[key]
     w = weights.train_first_layer(first, 200, seed)
     return weights.build_operator_matrix(w, first), weights.build_operator_matrix(
@@ -130,7 +128,7 @@ def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
-    """Return ‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
+    """Return ‖f(x) − f(y)‖ / ‖x − y‖ of a linear map f with matrix `m`, for pairs of digits and singular directions."""
     kinds = weights.sample_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
@@ -140,9 +138,7 @@ def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
     "value of the whole map from picture to picture, which is not that of the matrix of its filters.")  # fmt: skip
 def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the largest stretch of pairs of inputs by a trained layer, with the division and
-    without.
-    """
+    """Yield trials that measure how far a trained layer stretches pairs of inputs, with spectral norm and without."""
     pairs = [
         [measure_pair_stretches(m, each).max() for m in train_layer_matrices("dense", each)]
         for each in list_seeds(seed)
@@ -161,9 +157,7 @@ def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
     "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.")  # fmt: skip
 def check_lower_bound(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic
-    behind it.
-    """
+    """Yield trials that measure how much a layer with spectral norm shrinks pairs, and the slopes of a critic."""
 
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
@@ -193,7 +187,7 @@ def check_lower_bound(seed: int) -> Iterator[Trial]:
 
 
 def _measure_null_space_stretch(m: np.ndarray) -> float:
-    """Return the length of a matrix's output for an input of length 1 in its null space."""
+    """Return the length of a matrix's product with a vector of length 1 from its null space."""
     return float(np.linalg.norm(np.linalg.svd(m)[0][:, -1] @ m))
 
 
@@ -223,11 +217,11 @@ def check_rms_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal("difference from layer norm over channels, where x is centred first", values)
     values = measure_identity_gap("rms-is-layer", CONV_SHAPE, seed)
     yield expect_at_least("difference from layer norm over channels, where x is not centred", values, 0.1, fact=True)
-    yield Trial("of the changes that layer norm absorbs, only the re-centring of the weights is lost", recentring, lost)
+    yield Trial("of the changes that layer norm cancels, only the re-centring of the weights is lost", recentring, lost)
 
 
 def normalize_like_tutorial(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
-    """Compute RMS norm as the tutorial's Keras class does, x / (√E[x²] + ε) along the last axis, at γ = 1."""
+    """Return RMS norm as the tutorial's Keras class computes it, x / (√E[x²] + ε) along the last axis, without γ."""
     rms = np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True))
     return x / (rms + eps)
 
@@ -237,9 +231,7 @@ def normalize_like_tutorial(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
     condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
     "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.")  # fmt: skip
 def check_eps_outside_root(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the tutorial's class with the general form, whose ε is inside the root, at inputs of
-    two sizes.
-    """
+    """Yield trials that compare the tutorial's class with RMS norm with ε inside the root, at small and large x."""
 
     def gap(each: int, size: float) -> float:
         x = size * sample_normal((16, 1, 1, 32), each)
@@ -254,7 +246,7 @@ def check_eps_outside_root(seed: int) -> Iterator[Trial]:
 
 
 def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
-    """Return x / √(Var[x] + ε) along the last axis: `LayerNormalization(rms_scaling=True)` of Keras 3, at γ = 1."""
+    """Return x / √(Var[x] + ε) along the last axis, as `LayerNormalization(rms_scaling=True)` of Keras 3 does."""
     return x / np.sqrt(x.var(-1, keepdims=True) + eps)
 
 
@@ -265,7 +257,7 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is "
     "not known.")  # fmt: skip
 def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare Keras's layer for RMS norm, and its former option, with the general form."""
+    """Yield trials that compare Keras's RMS norm layer, and its former option `rms_scaling`, with RMS norm."""
 
     def gap(each: int, mean: float) -> float:
         noise = sample_normal(DENSE_SHAPE, each)
@@ -293,9 +285,7 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
     says="Batch and layer norm are special cases of divisive normalization.",
     condition="Each averages over another range of the same formula.")  # fmt: skip
 def check_general_form(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare batch and layer norm with the general form over their ranges, and with windows that
-    reach across.
-    """
+    """Yield trials that compare batch norm and layer norm with the general form over the same elements."""
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))
@@ -317,9 +307,7 @@ def check_general_form(seed: int) -> Iterator[Trial]:
     says="A larger ε makes divisive normalization linear instead of saturated.",
     condition="ε then outweighs the variance, so contrast is kept.")  # fmt: skip
 def check_divisive_saturation(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is
-    linear.
-    """
+    """Yield trials that measure by which factor divisive norm's x̂ grows if the contrast doubles, at several ε."""
     steps = 10.0 ** np.arange(-4, 5)
 
     @lru_cache(maxsize=16)

@@ -29,7 +29,7 @@ cached_judgement = st.cache_data(
 
 
 def show_answer_check(view: View, theme: str) -> None:
-    """Show the homework task, the upload, and the verdict on each array."""
+    """Show the homework task with its files, the upload of answers, and the verdict on each array."""
     task = build_exercise(view)
     inputs = task.make_inputs()
     left, right = st.columns([1, 1], gap="large")
@@ -39,9 +39,9 @@ def show_answer_check(view: View, theme: str) -> None:
         _show_upload()
         _show_verdicts(task, inputs)
     with st.expander("A frame to write it in"):
-        st.code(task.write_template())
+        st.code(task.format_template())
         st.markdown("The same check without a browser:")
-        st.code(task.write_command(), language="bash")
+        st.code(task.format_command(), language="bash")
     with st.expander(f"The {len(MISTAKES)} mistakes that it knows by their numbers"):
         st.table(
             [{"": row.name, "What happened": row.description, "What to do": row.remedy} for row in MISTAKES.values()]
@@ -65,7 +65,7 @@ def _show_task(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
 
 
 def _show_upload() -> None:
-    """Show the upload, the arrays received, and the reason if the last file was rejected."""
+    """Show the upload, the names of arrays received, and the error if the last file was rejected."""
     state = st.session_state
     st.markdown("#### 2. Send the numbers back")
     st.file_uploader(
@@ -83,7 +83,7 @@ def _show_upload() -> None:
 
 
 def _read_upload() -> None:
-    """Add the arrays of an uploaded file to those of the session; an invalid file changes nothing.
+    """Add the arrays of the uploaded file to those in the session; an invalid file only sets the error.
 
     An array that cannot be judged is replaced by the reason, so that the session holds nothing large.
     """
@@ -104,7 +104,7 @@ def _read_upload() -> None:
 
 
 def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
-    """Show a line for each array: right with its error, or the mistake, or why it cannot be judged."""
+    """Show for each received array whether it is right, its mistake, or why it cannot be judged."""
     held = {
         name: st.session_state[ANSWERS_KEY][name]
         for name in ANSWER_NAMES
@@ -132,7 +132,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
 
 
 def describe_verdict(name: str, verdict: AnswerVerdict) -> str:
-    """Describe the verdict on an array in words."""
+    """Return one line of Markdown on an array: right with its error, wrong, or why it cannot be judged."""
     if verdict.problem is not None:
         return f"**{name} cannot be judged**: {verdict.problem}"
     off = "" if verdict.error is None else f", off by {typeset(verdict.error, 2)} of its largest number"

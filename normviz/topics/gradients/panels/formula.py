@@ -41,17 +41,17 @@ cached_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes t
 
 
 def show_formula(view: View, theme: str) -> None:
-    """Show the formulas of the backward pass, its input and output, and how other ways to compute it differ."""
+    """Show formulas of the scheme's backward pass, gradients of a small tensor, and how other computations differ."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     at = make_small_tensors(scheme, shape, view["seed"])
     both = cached_comparison(scheme, at, eps)
     left, right = st.columns([5, 4], gap="large")
     with left:
-        _show_lines(scheme)
+        _show_formulas(scheme)
         show_weight_scheme_note(scheme)
     with right:
-        _show_in_and_out(scheme, at, both, eps, theme)
+        _show_gradient_maps(scheme, at, both, eps, theme)
     _show_comparison(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
@@ -59,14 +59,14 @@ def show_formula(view: View, theme: str) -> None:
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
-    """Show a note that the small tensor does not fit schemes of the weights, with a link to the page that does."""
+    """Show a note for schemes that normalize weights too, whose weight part the small tensor leaves out."""
     said = wording.explain_front_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 
 
-def _show_lines(scheme: Scheme) -> None:
-    """Show the formulas, first those on the way to ∂L/∂x."""
+def _show_formulas(scheme: Scheme) -> None:
+    """Show the scheme's backward formulas, first those on the way to ∂L/∂x, under a title."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     symbols = (symbol for name, symbol in LINE_SYMBOLS.items() if name in there)
@@ -74,7 +74,7 @@ def _show_lines(scheme: Scheme) -> None:
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂L/∂y to {found}."
     )
-    _show_rows([line for line in lines if not line.name.startswith(WEIGHTS_PREFIX)])
+    _show_formula_rows([line for line in lines if not line.name.startswith(WEIGHTS_PREFIX)])
     front = [
         line._replace(name=line.name.removeprefix(WEIGHTS_PREFIX))
         for line in lines
@@ -82,29 +82,29 @@ def _show_lines(scheme: Scheme) -> None:
     ]
     if front:
         st.markdown("And from the weights that the layer uses to those that are learned:")
-        _show_rows(front)
+        _show_formula_rows(front)
     where = [f"${line.latex}$" for line in lines if line.name.endswith("where")]
     if where:
         st.caption("where " + " · ".join(where))
 
 
-def _show_rows(lines: Sequence[Formula]) -> None:
-    """Show formulas in rows, with related formulas side by side."""
-    for row in arrange_lines(lines):
+def _show_formula_rows(lines: Sequence[Formula]) -> None:
+    """Show formulas as LaTeX in rows, with related formulas in one row."""
+    for row in arrange_formulas(lines):
         with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
             for line in row:
                 st.latex(line.latex, width="content")
 
 
-def arrange_lines(lines: Sequence[Formula]) -> list[list[Formula]]:
-    """Arrange formulas in rows, with related formulas side by side."""
+def arrange_formulas(lines: Sequence[Formula]) -> list[list[Formula]]:
+    """Return the formulas in rows, with related formulas in one row."""
     return [[line for line in lines if line.name in names] for names in _ROWS]
 
 
-def _show_in_and_out(
+def _show_gradient_maps(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, theme: str
 ) -> None:
-    """Show ∂L/∂x̂ and ∂L/∂x as heat maps, and the part of the gradient that the backward pass removes."""
+    """Show ∂L/∂x̂ and ∂L/∂x as heat maps, and sums of the gradient that normalization sets to 0."""
     for key in ("incoming", "outgoing"):
         drawn = draw_gradient_map(comparison, key, theme)
         show_figure(drawn.figure, key, drawn.alt, drawn.height)
@@ -113,7 +113,7 @@ def _show_in_and_out(
 
 
 def draw_gradient_map(comparison: GradientComparison, key: str, theme: str) -> DrawnFigure:
-    """Draw ∂L/∂x̂, "incoming", or ∂L/∂x, "outgoing", as a heat map."""
+    """Return a heat map of ∂L/∂x̂ for the key "incoming", or of ∂L/∂x for "outgoing"."""
     title, values, zero = {
         "incoming": ("d comes in", comparison.formula.dxhat, 0.0),
         "outgoing": ("∂L/∂x goes out", comparison.formula.dx, ROUNDING * comparison.frozen),
@@ -124,7 +124,7 @@ def draw_gradient_map(comparison: GradientComparison, key: str, theme: str) -> D
 
 
 def tabulate_sums(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list[str]]:
-    """Return the sums of both gradients, alone and weighted by x, as columns by name."""
+    """Return the columns of a table, by name, with the sums of both gradients and of both times x."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
     rows: dict[str, list[str]] = {"": [], "d": [], "∂L/∂x": []}
     for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
@@ -136,13 +136,13 @@ def tabulate_sums(tensors: SmallTensors, comparison: GradientComparison) -> dict
 
 
 def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
-    """Describe which part of the gradient normalization removes."""
+    """Return a sentence in bold on the sums of ∂L/∂x, or ∂L/∂W, that the scheme's invariances set to 0."""
     letter = {"activation": "x", "weight": "W"}[scheme.tensor]
     shift = f"a shift of all {letter} changes nothing, so ∂L/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂L/∂{letter} sums to 0"
     if eps:
-        through = f"what ε = {typeset(eps)} lets through"
-        factor = f"a factor of all {letter} changes only {through}, and {letter} · ∂L/∂{letter} sums to that"
+        product = f"{letter} · ∂L/∂{letter}"
+        factor = f"a factor of all {letter} acts only through ε = {typeset(eps)}, so {product} shrinks with ε"
     parts = [
         *([shift] if scheme.summation is not None else []),
         *([factor] if scheme.suppression is not None else []),
@@ -154,7 +154,7 @@ def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
 def _show_comparison(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, torch: bool
 ) -> None:
-    """Show a row for each gradient: its size, and how far the other ways of computing it differ."""
+    """Show a table with a row per gradient: its largest value, and the differences of the other computations."""
     exact = comparison.formula
     others = {"central differences": comparison.differences}
     if torch:

@@ -49,7 +49,7 @@ NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so 
 
 
 def show_chain(view: View, theme: str) -> None:
-    """Show the computation graph at a step, the step in a sentence, and the terms that it adds up."""
+    """Show the computation graph at a step of the backward pass, a sentence on the step, and its terms."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
     one = compute_chain(x, dxhat, view["eps"])
 
@@ -66,7 +66,7 @@ def show_chain(view: View, theme: str) -> None:
                 if step == 0:
                     _show_paths(theme)
             if step == LAST_STEP:
-                st.latex(_write_formula(len(x), theme))
+                st.latex(_format_paths_formula(len(x), theme))
             added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
@@ -77,20 +77,20 @@ def show_chain(view: View, theme: str) -> None:
 
 
 def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
-    """Draw the computation graph at a step of the backward pass."""
+    """Return the computation graph at a step of the backward pass, with its description as alternative text."""
     said = describe_chain_step(values, STEPS[step]).replace("**", "")
     alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
     return DrawnFigure(draw_chain(values, step, _find_zero_limit(values), theme), alt, "min(26rem, 68vh)")
 
 
 def _show_paths(theme: str) -> None:
-    """Show the three paths of the gradient in words, in the colours of the graph."""
+    """Show a legend of the gradient's three paths, in the colours of the graph."""
     show_legend(zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True))
     st.markdown(BACKWARD_NOTE)
 
 
-def _write_formula(count: int, theme: str) -> str:
-    """Write the gradient of x as the sum of its paths in LaTeX, in the colours of the graph."""
+def _format_paths_formula(count: int, theme: str) -> str:
+    """Return LaTeX of ∂L/∂x as the sum of its paths, coloured as in the graph; `count` numbers share the statistics."""
     colours = THEMES[theme]
     terms = (
         r"\frac1s\frac{\partial L}{\partial\hat x}",
@@ -105,7 +105,7 @@ def _write_formula(count: int, theme: str) -> str:
 
 
 def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return the terms of a gradient and their sum as columns by name, a row for each."""
+    """Return the columns of a table, by name, with a row for each term of a gradient and one for their sum."""
     total, least = getattr(values, step), _find_zero_limit(values)
     rows = dict(terms)
     if np.ndim(total):
@@ -117,7 +117,7 @@ def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray])
 
 
 def describe_chain_step(values: ChainValues, step: str) -> str:
-    """Describe a step of the backward pass in sentences: the gradient, and where it comes from."""
+    """Return sentences on a step of the backward pass: the gradient that it computes, and from which others."""
     count, least = len(values.x), _find_zero_limit(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
@@ -141,5 +141,5 @@ def describe_chain_step(values: ChainValues, step: str) -> str:
 
 
 def _find_zero_limit(values: ChainValues) -> float:
-    """Return the magnitude up to which a gradient is 0 to rounding."""
+    """Return the magnitude up to which a gradient in the graph counts as 0."""
     return 1e-12 * float(np.abs(values.dxhat).max()) / (values.root or 1.0)

@@ -23,16 +23,16 @@ cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jaco
 
 
 def show_jacobian(view: View, theme: str) -> None:
-    """Show the Jacobian under a sentence on its blocks."""
-    scheme, laid = get_page_scheme(view), compute_laid_jacobian(view)
+    """Show the Jacobian as a heat map under a sentence on its structure."""
+    scheme, laid = get_page_scheme(view), compute_block_jacobian(view)
     st.markdown(laid.words)
-    drawn = draw_laid_jacobian(laid, theme)
+    drawn = draw_block_jacobian(laid, theme)
     show_figure(drawn.figure, "jacobian", drawn.alt, drawn.height)
     show_weight_scheme_note(scheme)
 
 
-class LaidJacobian(NamedTuple):
-    """The Jacobian with the elements of a field beside each other.
+class BlockJacobian(NamedTuple):
+    """The Jacobian with elements ordered so that those that share a statistic are adjacent.
 
     Attributes:
         matrix: ∂x̂/∂x in this order.
@@ -47,8 +47,8 @@ class LaidJacobian(NamedTuple):
     words: str
 
 
-def compute_laid_jacobian(view: View) -> LaidJacobian:
-    """Compute the Jacobian of the page's scheme on its small tensor, with the elements of a field beside each other.
+def compute_block_jacobian(view: View) -> BlockJacobian:
+    """Return the Jacobian of the page's scheme on its small tensor, with elements that share a statistic adjacent.
 
     Raises:
         InvalidInput: the scheme does not fit the shape.
@@ -60,17 +60,17 @@ def compute_laid_jacobian(view: View) -> LaidJacobian:
     ordered = cached_jacobian(make_small_tensors(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
     names = [",".join(map(str, index)) for index in np.ndindex(*shape)]
     words = _describe_structure(scheme, blocks, len(blocks.edges) - 1)
-    return LaidJacobian(ordered, [names[k] for k in order], blocks.edges, words)
+    return BlockJacobian(ordered, [names[k] for k in order], blocks.edges, words)
 
 
-def draw_laid_jacobian(laid: LaidJacobian, theme: str) -> DrawnFigure:
-    """Draw the Jacobian as a heat map."""
+def draw_block_jacobian(laid: BlockJacobian, theme: str) -> DrawnFigure:
+    """Return a heat map of the Jacobian with its description as alternative text."""
     alt = f"The Jacobian of {pluralize(len(laid.names), 'element')} as a heat map. {laid.words.replace('**', '')}"
     return DrawnFigure(draw_jacobian_map(laid.matrix, laid.names, laid.edges, theme), alt, "min(26rem, 100vw)")
 
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
-    """Describe the structure of the Jacobian, which follows from the fields."""
+    """Return a sentence on the Jacobian's zeros: diagonal, blocks of one field each, or blocks that overlap."""
     own = KIND_FORMULAS[scheme.kind.key].jacobian
     if own is not None:
         return own

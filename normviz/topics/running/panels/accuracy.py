@@ -178,7 +178,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
         ),
         "one": (
             f"{on}, one digit at a time", "training",
-            "A digit alone is its own mean: x̂ = 0 in every unit, and the answer is the same for all digits.",
+            "A digit alone is its own mean: x̂ = 0 in every neuron, and the answer is the same for all digits.",
         ),
         "class": (
             f"{on}, one class at a time", "training",
@@ -217,7 +217,7 @@ def _show_reasons(view: View, convention: Convention, measured: dict[str, np.nda
         if role == "training" and convention.unbiased:
             lines.append(
                 f"- **{convention.training} left on, one digit at a time** (`ValueError`). {convention.name} refuses: "
-                "each unit needs more than one value in training mode."
+                "each neuron needs more than one value in training mode."
             )
         with column:
             heading = convention.inference if role == "inference" else convention.training

@@ -32,7 +32,7 @@ def draw_outputs_among_others(view: View, theme: str) -> tuple[DrawnFigure, str]
     rows = {f"{SCHEMES[key].label}  <b>{format_decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
-    axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
+    axis = f"x̂ of one test digit at neuron {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
     drawn = DrawnFigure(draw_strips(rows, axis, theme), alt, "20rem")
     beside = "Beside each name: largest minus smallest x̂."
     if setting.batch == 1:

@@ -14,6 +14,7 @@ from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, c
 from normviz.topics.running.state import PACES, PREFIX, build_stream_setting, compute_page_averages, get_trace
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
+    MODE_MARKERS,
     BatchOutputs,
     TrackedStatistic,
     draw_batch,
@@ -24,9 +25,6 @@ from normviz.ui.link import View, draw_segments
 from normviz.ui.player import Player
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
-
-MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
-"""The markers of a mode's outputs: in another mode, and in this one."""
 
 COMPARES = PREFIX + "compares"
 """Key in the session: True once inference was chosen. Until then its outputs are hidden."""
@@ -66,7 +64,8 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
             show_figure(digits.figure, "batch", digits.alt, digits.height)
         with right:
             st.html(write_statistics_html(view, batch, theme))
-    left, right = st.columns([3, 2], gap="medium")
+    with st.container(key="below"):
+        left, right = st.columns([3, 2], gap="medium")
     with left:
         course = draw_statistics_so_far(view, stream_trace, averages, position, theme)
         show_figure(course.figure, "stream", course.alt, course.height)
@@ -108,7 +107,7 @@ def draw_digits(
     values = "; ".join(f"x̂ in {name} {format_output(float(each[followed]))}" for name, each in outputs.items())
     alt = (
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
-        f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
+        f"output at neuron {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
     return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(14rem, 36vh, 19rem)")
 
@@ -121,10 +120,10 @@ def write_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
         mean, variance = (format_decimals(part[view["unit"] - 1]) for part in batch.statistics[mode])
         used = mode == view["mode"]
         cards.append(
-            f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><em>in use</em>'
-            f"<b>{MODE_MARKERS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
+            f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><b><em>in use</em>'
+            f"{MODE_MARKERS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
         )
-    words = f"x: what neuron (unit) {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
+    words = f"x: what neuron {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
@@ -138,9 +137,9 @@ def draw_statistics_so_far(
             f"{title}<br>{_describe_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit]
         )
         for title, symbol, batch, running, whole in (
-            (f"Mean of unit {view['unit']}", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
+            (f"Mean of neuron {view['unit']}", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
             (
-                f"Variance of unit {view['unit']}",
+                f"Variance of neuron {view['unit']}",
                 "σ²",
                 stream_trace.variance,
                 averages.variance,
@@ -149,7 +148,7 @@ def draw_statistics_so_far(
         )
     ]
     alt = (
-        f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
+        f"Mean and variance of neuron {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
         f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
         f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )

@@ -43,23 +43,6 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 
 
 @ignore_float_warnings
-def measure_bend(x: np.ndarray, y: np.ndarray, allowed: np.ndarray) -> float:
-    """Measure how many decimal digits of y a parabola for each channel leaves for a function to explain.
-
-    `allowed`: bound of the rounding error of each element of y. α and s count as fitted, too.
-    """
-    flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
-    v = flat - flat.mean(0)
-    v = v / np.maximum(np.abs(v).max(0), np.finfo(float).tiny)
-    powers = np.stack([np.ones_like(v), v, v**2], axis=-1).swapaxes(0, 1)
-    aims = target.T[..., None]
-    rest = aims - powers @ (np.linalg.pinv(powers) @ aims)
-    size, off = np.sqrt(np.mean(rest**2)), float(np.median(allowed))
-    free = flat.size - 3 * flat.shape[1] - 2
-    return free * float(np.log10(max(size / off, 1.0))) if off > 0 else 0.0
-
-
-@ignore_float_warnings
 def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
     """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
 

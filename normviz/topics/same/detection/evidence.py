@@ -1,6 +1,6 @@
-"""Evidence of y for a fit: digits of the statistics that it tests, its distinct values, and other explanations."""
+"""Evidence of y for a fit: digits of the statistics that it tests, and other explanations."""
 
-from math import inf, prod
+from math import inf
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
 
-LEAST_RESIDUAL = 1 / 8
+LEAST_RESIDUAL = 1 / 4
 """Least error of an element that counts as measured, as a share of its bound."""
 
 MAX_ROUNDING_SHARE = 0.1
@@ -74,18 +74,14 @@ def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool
     return is_clear and bool(np.any(apart > allowed[usable]))
 
 
+def is_surely_rounded(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
+    """Return True if y equals the fitted values up to the rounding of a variance that is no difference of squares."""
+    return not np.any((np.abs(y - found.values) > trial.sure * found.allowed)[found.usable])
+
+
 def is_constant_with(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
     """Return True if y is constant, up to rounding behind the largest γ, in channels where x̂ is."""
     still = ~found.usable & (trial.lost < MAX_ROUNDING_SHARE)
     noise = trial.lost * (np.abs(trial.xhat) + trial.size)
     allowed = found.allowed + 2 * float(np.abs(found.gain).max()) * noise
     return bool(np.all(np.abs(y - found.values)[still] <= allowed[still]))
-
-
-def count_levels(y: np.ndarray, found: FittedValues) -> int:
-    """Count the values of y that differ by more than rounding, minus the numbers of γ and β: equal ones test once."""
-    over = list_other_axes(found.along)
-    order = np.moveaxis(np.where(found.usable, y, np.nan), over, range(len(over)))
-    rows = np.sort(order.reshape(prod(order.shape[: len(over)]), -1), axis=0)
-    levels = (np.diff(rows, axis=0) > LEAST_RESIDUAL * np.median(found.allowed[found.usable])).sum(0) + 1
-    return int(np.maximum(levels - 2, 0).sum())

@@ -20,10 +20,11 @@ class FitTrial(NamedTuple):
         eps: the values of ε.
         xhat: x̂.
         lost: bound of the rounding error of each element, relative to its size.
-        size: size of the numbers that each element comes from; 1 if something divides.
+        size: size of the numbers that each element comes from; 1 if centred numbers are divided.
         linear: x̂ without the division: x − E_B[x]. None if nothing divides.
         divisors: the statistics that divide; None if nothing divides.
         is_affine: True if x̂ is an affine function of each channel.
+        sure: share of the bound that holds unless the variance is a difference of squares.
     """
 
     eps: tuple[float, ...]
@@ -33,13 +34,14 @@ class FitTrial(NamedTuple):
     linear: np.ndarray | None = None
     divisors: "Divisors | None" = None
     is_affine: bool = False
+    sure: np.ndarray = np.ones((1,) * 4)
 
     def select_channels(self, channels: slice) -> "FitTrial":
         """Return the trial restricted to some channels."""
-        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
+        xhat, lost, size, sure = (each[..., channels] for each in (self.xhat, self.lost, self.size, self.sure))
         linear = None if self.linear is None else self.linear[..., channels]
         divisors = None if self.divisors is None else self.divisors.select_channels(channels)
-        return self._replace(xhat=xhat, lost=lost, size=size, linear=linear, divisors=divisors)
+        return self._replace(xhat=xhat, lost=lost, size=size, sure=sure, linear=linear, divisors=divisors)
 
     def select_eps(self, at: int | slice) -> "FitTrial":
         """Return the trial at one or some of several ε."""

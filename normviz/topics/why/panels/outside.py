@@ -13,7 +13,7 @@ from normviz.topics.why.outside import EXAMPLES, TARGET
 from normviz.ui.link import View
 from normviz.web.components.plot import show_figure
 
-NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows of E[x]"}
+NAMES = {"outside": "E[x] treated as a constant", "inside": "gradient through E[x]"}
 
 
 def show(view: View, theme: str) -> None:
