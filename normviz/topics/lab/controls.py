@@ -30,7 +30,7 @@ LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
 
 
 def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
-    """Draw the controls of shape and scheme in container `first`, those of data and rarer ones in `rest`."""
+    """Draw the controls of shape and scheme in container `first`, and all others in container `rest`."""
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
