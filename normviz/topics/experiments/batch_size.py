@@ -78,7 +78,7 @@ class Setting(ComparisonSetting):
             self.check((size, *self.shape[1:]))
 
     def count_steps(self, size: int) -> int:
-        """Return the number of steps at a batch size."""
+        """Return the steps of training at a batch size: equal for all sizes, or equal numbers of examples."""
         return self.steps if self.equal == "steps" else max(self.steps * REFERENCE_SIZE // size, 1)
 
 

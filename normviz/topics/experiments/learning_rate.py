@@ -53,7 +53,7 @@ LAYER_WIDTH = 32
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the trainings at many learning rates."""
+    """Settings of the training at many learning rates, and of when a network counts as trained."""
 
     schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms", "weight"))
     optimizer: str = choice("sgd", OPTIMIZER_NAMES, label="Optimizer")

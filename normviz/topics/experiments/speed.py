@@ -39,7 +39,7 @@ SIMPLER, OTHER = "rms", "layer-channels"
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the timing."""
+    """Settings of the timing: rounds, schemes and the size of the tensors."""
 
     seeds: int = integer(
         20, 5, 60, label="Rounds", help=f"In each, everything is timed {TIMING_REPEATS} times, in turn."

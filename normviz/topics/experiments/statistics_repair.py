@@ -192,7 +192,7 @@ def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, Gr
 
 
 def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list[MeanDifference], list[int]]:
-    """Return all differences of test errors and their clear signs, by Holm's correction for their number.
+    """Return differences of test errors, and their signs, 0 where not clear by Holm's correction for their number.
 
     First the gain by recalculated statistics at every strength above 0. Then, at the strength of the headline:
     recalculated statistics against no shift, own against recalculated statistics, and layer norm against batch norm.

@@ -173,7 +173,7 @@ def check_one_input_channel(seed: int) -> Iterator[Trial]:
     says=f"The paper on weight normalization is arXiv {TUTORIAL_ARXIV_ID}.",
     condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.")  # fmt: skip
 def check_arxiv_number(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the tutorial's number on arXiv with this app's."""
+    """Yield trials that compare the tutorial's arXiv number of a paper with this app's."""
     yield Trial(
         f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
         WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
