@@ -13,7 +13,7 @@ MAX_PRINTED = 8
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the page."""
+    """Return the Python script of the page's state `view`."""
     demands = state.read_demands(view)
     values = {name: getattr(demands, name) for name in ("layer", "need", "without", "weights", "conditions")}
     cells = [

@@ -16,7 +16,7 @@ PASSED = Expression("x"), Expression("scheme"), Expression("eps")
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the tensor lab. Raises InvalidInput if it shows no cube."""
+    """Return the Python script of the state `view` of the tensor lab. Raises InvalidInput if it shows no cube."""
     scheme, shape = build_scheme(view), get_view_shape(view)
     check_shape(shape, scheme.axes, MAX_DRAWN_ELEMENTS)
     scheme.check(shape)

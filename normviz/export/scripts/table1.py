@@ -11,7 +11,7 @@ from normviz.ui.scheme import build_schemes
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of Table 1. Raises InvalidInput without rows."""
+    """Return the Python script of the state `view` of Table 1. Raises InvalidInput without rows."""
     schemes, setting = build_schemes(view), state.build_table_setting(view)
     setting.check(schemes)
     if not schemes:
