@@ -29,7 +29,7 @@ class Problem:
 PROBLEMS = {
     "wrong-axis": Problem(
         "averages the wrong axis",
-        "If positions are averaged, a token depends on later ones.",
+        "Where positions are averaged, every token depends on later ones.",
         "Average over the channels, as the last axis. Keep the learned scale.",
         "channels = -1  # the last axis\n"
         "mean_square = x.pow(2).mean(channels, keepdim=True)\n"
@@ -53,7 +53,7 @@ PROBLEMS = {
     "moving-statistics": Problem(
         "not fully frozen",
         "Inference uses these averages, so the layer changes anyway.",
-        "Set this layer to inference mode. If its averages are wrong, too, first measure them again with update_bn().",
+        "Call eval() on it after every model.train(). If its averages are wrong, too, run update_bn() first.",
         "model.train()\nLAYER.eval()  # after every model.train()",
         "https://github.com/pytorch/pytorch/issues/86590",
     ),

@@ -128,7 +128,7 @@ class CompiledTraining:
         noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
         self.rule = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
         self.powers = np.cumprod(np.tile(np.array(BETAS), (setting.steps, 1)), 0)
-        pixels = _find_pixels(setting)
+        pixels = find_pixels(setting)
         images = problem.inputs[:, *pixels].astype(numbers.dtype)
         self.images, self.order = torch.from_numpy(images), torch.from_numpy(problem.order)
         self.labels = problem.labels[problem.order]
@@ -167,7 +167,7 @@ class CompiledTraining:
         self.losses[self.done : self.done + len(losses), row, column] = losses
 
 
-def _find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+def find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     """Return for every pixel a position of the first layer's filter, and an input of the filter there, that show it."""
     pixels = np.arange(DIGIT_SIDE**2)
     if setting.layer == "dense":

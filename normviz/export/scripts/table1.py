@@ -81,7 +81,7 @@ MEASUREMENTS = {
 
 
 def _write_sweep_cells(panel: str, row: int) -> list[ScriptCell]:
-    """Write the cells of a panel with a sweep; none for another panel."""
+    """Return the cells of a panel that varies a setting; an empty list for other panels."""
     if panel not in SWEEPS:
         return []
     symbol, name, measured, schemes = SWEEPS[panel]

@@ -43,7 +43,7 @@ def _write_learning(view: View) -> PageScript:
 
 
 def _write_learned_cell(setting: saturation.Setting) -> ScriptCell:
-    """Write the code that gets the results of networks of both kinds, `learned`, as the page does."""
+    """Return the code cell that assigns `learned`: the results of networks with and without batch norm."""
     return write_code(
         """
         from normviz.topics.why.learning import KIND_NAMES, find_shipped

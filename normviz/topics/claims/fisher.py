@@ -45,7 +45,7 @@ class FisherModel:
 
     @property
     def x(self) -> np.ndarray:
-        """The data (examples, inputs)."""
+        """The data, shape (examples, inputs)."""
         return self.scale * load_digit_components()
 
     @property

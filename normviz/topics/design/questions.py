@@ -36,7 +36,7 @@ class ReadyQuestion:
 
     @property
     def values(self) -> View:
-        """The page values that ask exactly this question, by their names in the link."""
+        """The page values that ask exactly this question, by URL parameter."""
         is_first = self is QUESTIONS[0]  # the default where nothing is demanded
         asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}
         return asked | {"conditions": list(self.conditions), "pick": ""}

@@ -57,7 +57,7 @@ def draw_controls(view: View) -> None:
     write, run, load = st.columns(3, gap="medium")
     with write:
         st.markdown(
-            "#### 1. Write a function\nIt returns your trained model and a batch. Untrained batch norms are flagged."
+            "#### 1. Write a function\nIt returns your model and a batch. Untrained batch norms give false alarms."
         )
         st.code(FUNCTION_SNIPPET, language="python")
     with run:

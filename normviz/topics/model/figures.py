@@ -63,7 +63,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
         x=percent, y=list(range(len(names))), orientation="h", marker={"color": colours.inference}, showlegend=False,
         text=[f"{value:.0f}%" for value in percent], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": "change (100% = one standard deviation of the output)", "standoff": 4})
+    figure.update_xaxes(title={"text": "change, in % of each output’s standard deviation", "standoff": 4})
     figure.update_xaxes(range=[0, 1.15 * max(percent)])
     apply_chart_style(figure, colours, {"b": 42})
     places = {"tickvals": list(range(len(names))), "ticktext": labels}
@@ -85,7 +85,7 @@ def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str
     grids = {f"{_shorten(layer.name)} now" if intended else "": _number_fields(layer, down, layer.rules)}
     if intended:
         rules = tuple(FULL if letter == "C" else OWN for letter in layout)
-        grids[f"{intended.label} norm should"] = _number_fields(layer, down, rules)
+        grids[f"as in {intended.label} norm"] = _number_fields(layer, down, rules)
     colours, figure = THEMES[theme], make_subplots(1, len(grids), list(grids), horizontal_spacing=0.12)
     few = len(HUES) if intended else MAX_CELLS
     scale = [[k / (len(HUES) - 1), hue] for k, hue in enumerate(HUES)]

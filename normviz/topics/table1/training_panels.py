@@ -138,7 +138,7 @@ def show_table_status(
     if training.error:
         show_error(training.error)
     elif training.is_stopped and missing:
-        show_restart(training, "Training was stopped; the gaps are those of the steps so far.", "Train again", "again")
+        show_restart(training, "Training was stopped; the gaps cover the steps so far.", "Train again", "again")
     elif missing and not trains:
         _ask_before_training(training, missing)
     # Also a measurement that ended before its time, and beside an error of the training.

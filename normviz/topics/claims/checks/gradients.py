@@ -61,7 +61,7 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
 
 
 @CLAIMS.add("N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
-    short="The gradients of layer norm's gain and bias are those of the notes.",
+    short="The notes' gradients of layer norm's gain and bias are right.",
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
@@ -106,7 +106,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
-    short="The gradient of the smoothing term is the one that the notes have.",
+    short="The notes' gradient of the smoothing term is right.",
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
@@ -143,7 +143,7 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
 @CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
     says="With normalization, the length of the weights sets the effective learning rate.",
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
-    "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
+    "units share μ and σ, ‖w‖ is the length of all weights together.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how Fisher information and effective SGD steps scale with the length of the weights."""
 

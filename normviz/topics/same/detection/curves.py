@@ -44,10 +44,10 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 
 @ignore_float_warnings
 def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
-    """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
+    """Estimate α and s of y = f(αx + s), or if `with_gain` of y = γ f(αx + s) + β; None if x is constant or α ≤ 0.
 
-    Gauss-Newton steps, halved until the squares fall, from the best of `INITIAL_ALPHAS`; γ and β follow by least
-    squares in each step (variable projection).
+    Gauss-Newton steps, halved until the squares fall, start at the best of `INITIAL_ALPHAS`. γ and β, one per channel,
+    follow by least squares in each step (variable projection).
 
     Source: Golub & Pereyra 1973, The Differentiation of Pseudo-Inverses and Nonlinear Least Squares.
     """
@@ -81,7 +81,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
 
 
 class _FittedCurve:
-    """Curve f(αx + s) at one α and s, with γ and β fitted by least squares."""
+    """Curve f(αx + s) at one `inner` = (α, s), and its residual; if `with_gain`, with γ and β by least squares."""
 
     def __init__(
         self, x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool, inner: tuple[float, float]

@@ -23,7 +23,7 @@ UNIT_TOLERANCE = 0.01
 
 @ignore_float_warnings
 def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> float:
-    """Measure how many decimal digits of the statistics that divide a fit has tested; infinite if nothing divides.
+    """Measure how many decimal digits of the divisors √(σ² + ε) y confirms; infinite if the scheme does not divide.
 
     Without γ and β, y tests the size of every statistic. Behind γ it tests their differences, as far as γ leaves them:
     none of batch norm. Two centred numbers are ±1 whatever divides them, and test only how far ε moves them from there.
@@ -68,7 +68,7 @@ def _is_same_size(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 
 def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
-    """Return True if y has mean 0 and mean square 1 at each index of an axis, as a second normalization leaves it."""
+    """Return True if y has mean 0 and mean square 1 at each index of some axis, as after a second normalization."""
     for axis in (axis for axis in range(4) if y.shape[axis] > 1):
         over = tuple(k for k in range(4) if k != axis)
         mean, square, off = (np.mean(each, over) for each in (y, y**2, allowed))
@@ -78,7 +78,7 @@ def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
 
 
 def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool:
-    """Return True if y excludes a rival of a fit: it is off by more than the rounding of both, and clearly by more."""
+    """Return True if a rival's error exceeds the rounding bounds, and clearly exceeds the error of `found`."""
     allowed, usable = np.maximum(found.allowed, rival.allowed), found.usable
     apart, own = (np.abs(y - each.values)[usable] for each in (rival, found))
     is_clear = float(np.sum(own**2)) < MAX_UNEXPLAINED**2 * float(np.sum(apart**2))
@@ -86,12 +86,12 @@ def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool
 
 
 def is_surely_rounded(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
-    """Return True if y equals the fitted values up to the rounding of a variance that is no difference of squares."""
+    """Return True if y equals the fitted values up to rounding, for a variance computed from centred values."""
     return not np.any((np.abs(y - found.values) > trial.sure * found.allowed)[found.usable])
 
 
 def is_constant_with(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
-    """Return True if y is constant, up to rounding behind the largest γ, in channels where x̂ is."""
+    """Return True if y is constant up to rounding in every channel in which x̂ is constant."""
     still = ~found.usable & (trial.lost < MAX_ROUNDING_SHARE)
     noise = trial.lost * (np.abs(trial.xhat) + trial.size)
     allowed = found.allowed + 2 * float(np.abs(found.gain).max()) * noise

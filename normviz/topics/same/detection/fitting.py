@@ -101,7 +101,7 @@ class CandidateFit:
 
 
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
-    """Yield for every candidate scheme the simplest fit that explains y, or else the nearest one.
+    """Yield for every candidate scheme the simplest fit that explains y, or the one with the smallest residual.
 
     A candidate is tried on a part of the tensors that gives the same x̂ (`choose_part`), and judged by `MAX_JUDGED`
     elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
@@ -119,7 +119,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
 
 
 def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, most_judged: int) -> Elements:
-    """Return the part of the tensors on which to try a scheme, in float64, and the elements to judge it by."""
+    """Return a float64 part of x and of y, `most` elements, and the indices of `most_judged` elements to compare."""
     part = choose_part(x.shape, scheme, most)
     some, target = (each[part].astype(float, copy=False) for each in (x, y))
     return some, target, space_evenly(some.shape, shrink_shape(some.shape, most_judged))
@@ -128,7 +128,7 @@ def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, mo
 def _fit_schemes(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, dtype: str
 ) -> CandidateFit:
-    """Fit schemes of statistics that compute the same, judged by some elements."""
+    """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
     if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
@@ -148,7 +148,7 @@ def _fit_schemes(
 def _fit_levels(
     y: np.ndarray, trials: FitTrial, usual: int, schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `usual`: number of usual ε, before an estimated one."""
+    """Yield the fits of one candidate, the simplest first; `usual`: how many of the trials' first ε are tabulated."""
     tried, estimated = trials.select_eps(slice(usual)), trials.select_eps(slice(usual, None))
     fits = [_fit_level(y, [each], schemes, layout, EPS_ALONE, ()) for each in ([estimated] if estimated.eps else [])]
     yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), fits)
@@ -158,7 +158,7 @@ def _fit_levels(
 
 
 def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
-    """Return the fit with the estimated ε added, except those close to an ε that it already has."""
+    """Return the fit with the ε of the fits `estimated` added, except those close to an ε that it already has."""
     added = [
         eps
         for each in estimated
@@ -169,7 +169,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List the levels of fits with the axes of γ and β, the simplest first."""
+    """List the levels of fits, each with the axes along which its γ and β vary; the simplest comes first."""
     elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
     return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
 
@@ -182,14 +182,14 @@ def _fit_level(
     level: int,
     along: tuple[str, ...],
 ) -> CandidateFit:
-    """Fit one candidate at several ε, with the γ and β of one level: all ε with an equally good fit, or the nearest."""
+    """Fit one candidate at one level, for several ε; return the best fit, with all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
     return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
-    """Return a fit judged by up to `MAX_CONFIRMED` elements: the same one, or one with more learned numbers."""
+    """Fit again with up to `MAX_CONFIRMED` elements; if that fails, try the levels with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
         return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
@@ -207,7 +207,7 @@ def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) ->
 
 
 def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
-    """Return the axes of γ and β if they have one value per element of a field, as in layer norm; else none."""
+    """Return the axes along which γ and β vary if each element of a field has its own, as in layer norm; else ()."""
     if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
@@ -221,11 +221,11 @@ def compute_trials(
     dtype: str,
     judged: tuple[np.ndarray, ...] | None = None,
 ) -> FitTrial:
-    """Compute x̂ of a candidate at several ε, of some elements or of all: v / √(σ² + ε)."""
+    """Compute x̂ = v / √(σ² + ε) of a candidate at several ε, at the elements `judged` or at all."""
     scheme = schemes[0]
     at: Any = (..., *(judged or ()))
     field, bounds = scheme.suppression, RoundingBounds(x, scheme, dtype)
-    number = _number_statistics(x.shape, scheme)[at]
+    number = _index_statistics(x.shape, scheme)[at]
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
@@ -250,8 +250,8 @@ def compute_trials(
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
 
-def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
-    """Return for every element the number of its statistic; 0 if the scheme has none."""
+def _index_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
+    """Return for every element the index of its statistic, in the tensor's shape; 0 if the scheme has none."""
     if scheme.field is None:
         return np.zeros(shape, int)
     counts = scheme.field.compute_statistics_shape(shape)
@@ -259,7 +259,7 @@ def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
 
 
 class _Whitening:
-    """Whitening of some elements at several ε, from one singular value decomposition of each group."""
+    """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
         self.groups, self.judged = scheme.count_matrices(v.shape), judged or space_evenly(v.shape, v.shape)
@@ -271,7 +271,7 @@ class _Whitening:
         self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
 
     def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
-        """Compute x̂, and the smallest √(λ + ε) of every group; directions that are rounding are 0."""
+        """Compute x̂, and each group's smallest √(λ + ε) above rounding, (1, 1, 1, groups), λ the eigenvalues of Σ."""
         root = np.hypot(self.deviation, eps**0.5)
         inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
         xhat = (self.left * (self.deviation * self.length * inverse)[:, None]) @ self.right
@@ -281,7 +281,7 @@ class _Whitening:
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute for every element the largest |x| among the elements that share its statistic."""
+    """Compute for every element the largest |x| in its field, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
@@ -310,7 +310,7 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
 
 
 def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
-    """Return True if every channel of y may be a linear function of its group's channels, as in whitening.
+    """Return True if every channel of y may be a linear function of the channels of its whitening group.
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
@@ -335,7 +335,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 def _fit_function(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
 ) -> CandidateFit:
-    """Fit a pointwise scheme with estimated α and s, judged by some elements: without γ and β, then with them."""
+    """Fit y = f(αx + s) with estimated α and s, then with γ and β; compare with y at the elements `judged`."""
     scheme, x, y = schemes[0], x[judged], y[judged]
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):

@@ -12,7 +12,7 @@ LAST_ROUNDINGS = 2
 
 
 def find_precision(y: np.ndarray) -> str:
-    """Return the name of the shortest floating-point type that holds all numbers of an array exactly."""
+    """Return the name of the smallest floating-point dtype that represents all values exactly, such as "bfloat16"."""
     with np.errstate(over="ignore"):
         single = y.astype(np.float32)
         if not np.array_equal(single, y):
@@ -23,7 +23,7 @@ def find_precision(y: np.ndarray) -> str:
 
 
 def is_rounded(x: np.ndarray, dtype: str) -> bool:
-    """Return True if the type of this name cannot hold all numbers of x."""
+    """Return True if the dtype of this name cannot represent all values of x exactly."""
     if dtype == "bfloat16":
         return find_precision(x) != dtype
     with np.errstate(over="ignore"):
@@ -31,9 +31,9 @@ def is_rounded(x: np.ndarray, dtype: str) -> bool:
 
 
 class RoundingBounds:
-    """Bounds of the relative rounding errors of one scheme's x̂, for an output of type `dtype`.
+    """Bounds of the relative rounding errors of one scheme's x̂, for an output stored as `dtype`.
 
-    Half precision is computed in float32, as frameworks do. Rounding of x counts beside the deviation, and twice if the
+    Half precision is computed in float32, as frameworks do. Rounding of x counts relative to √(σ² + ε), twice if the
     variance is a difference of squares.
     """
 
@@ -48,7 +48,7 @@ class RoundingBounds:
 
     @ignore_float_warnings
     def compute(self, deviation: np.ndarray | None, is_variance_cancelled: bool = True) -> np.ndarray:
-        """Compute the bound for each element; infinite if a field is constant and ε = 0.
+        """Compute the bound for each element of x; infinite if its field is constant and ε = 0.
 
         Args:
             deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if

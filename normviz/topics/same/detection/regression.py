@@ -43,14 +43,14 @@ class FitOutcome(NamedTuple):
 
 
 def choose_outcome(outcomes: list[FitOutcome]) -> FitOutcome:
-    """Choose the nearest of several outcomes; if it fits, with all ε that the numbers do not exclude."""
+    """Choose the outcome with the smallest residual; if it fits, with all ε that y does not exclude."""
     best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
     left = [eps for each in outcomes if each.fits or each.residual == inf for eps in each.eps]
     return best._replace(eps=tuple(sorted(left, reverse=True))) if best.fits and best.is_decided else best
 
 
 def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], fitted: int = 0) -> FitOutcome:
-    """Fit y = x̂, or y = γ x̂ + β with γ and β along some axes, at several ε.
+    """Fit y = x̂, or if `along` names axes y = γ x̂ + β with γ and β along them; return the best of several ε.
 
     `fitted`: the number of parameters estimated from y, such as ε.
     """
@@ -67,7 +67,7 @@ def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], fitted: 
 
 
 def judge_without_affine(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> FitOutcome:
-    """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
+    """Judge whether y = x̂ up to rounding; `fitted`: the number of parameters estimated from y, such as ε."""
     outcome = _judge_fit(y, found, trial.eps)
     is_tested = not outcome.fits or (
         is_surely_rounded(y, trial, found) and measure_evidence(y, trial, found, fitted) >= MIN_EVIDENCE
@@ -78,9 +78,9 @@ def judge_without_affine(y: np.ndarray, trial: FitTrial, found: FittedValues, fi
 def fit_function(
     y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray, line: FittedValues
 ) -> FitOutcome:
-    """Fit y = f(αx + s) with estimated α and s, or y = γ f(αx + s) + β with γ and β along some axes.
+    """Judge the fit of y = f(αx + s), or if `along` names axes of y = γ f(αx + s) + β; α and s are estimated.
 
-    The numbers cannot decide if they do not exclude `line`, a line for each channel.
+    It is undecided unless y excludes `line`, the best line for each channel.
     """
     found = solve_values(y, trial, along) if along else take_values(y, trial, 2)
     outcome = _judge_values(y, trial, found) if along else judge_without_affine(y, trial, found, 2)
@@ -89,9 +89,9 @@ def fit_function(
 
 
 def judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
-    """Judge a fit of y = γ x̂ + β.
+    """Judge whether y = γ x̂ + β up to rounding, and whether y excludes simpler explanations.
 
-    The numbers cannot decide (`is_decided` is False) if they do not exclude a simpler explanation: one γ and one β for
+    The outcome is undecided (`is_decided` is False) if y does not exclude a simpler explanation: one γ and one β for
     all elements, which x may determine, or γ and β on x̂ without its division. Nor if they test too few of the
     statistics, if y varies where x̂ is constant, or if γ and β make y a normalized output by themselves.
     """
@@ -131,7 +131,7 @@ class AffineSolution(NamedTuple):
 
 @ignore_float_warnings
 def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> AffineSolution:
-    """Solve y = γ x̂ + β for γ and β along some axes by least squares, each element weighted by its precision."""
+    """Solve y = γ x̂ + β by least squares weighted by precision, with a γ and a β for each index along `along`."""
     over = list_other_axes(along)
     clear = trial.lost < MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
@@ -151,7 +151,7 @@ def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Affi
 
 
 def take_values(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FittedValues:
-    """Return x̂ as the values, without γ and β; `fitted`: the number of parameters estimated from y."""
+    """Return x̂ as the fitted values, with γ = 1 and β = 0; `fitted`: the number of parameters estimated from y."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
     one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
@@ -161,7 +161,7 @@ def take_values(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FittedValues
 
 @ignore_float_warnings
 def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FittedValues:
-    """Return the values γ x̂ + β, with γ and β along some axes by least squares."""
+    """Fit γ and β along the axes `along` by least squares; return the values γ x̂ + β."""
     over = list_other_axes(along)
     gain, bias, known, clear, noise, level = solve_affine(y, trial, along)
     allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
@@ -171,7 +171,7 @@ def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fitt
 
 
 def _judge_values(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
-    """Judge fitted values, and whether γ is not 1 and β is not 0."""
+    """Judge whether y equals γ x̂ + β up to rounding, and whether γ differs from 1 and β from 0."""
     outcome = _judge_fit(y, found, trial.eps)
     least = 8 * float(np.median(trial.lost))
     has_gain = bool(np.any(found.usable & (np.abs(found.gain - 1) > least)))
@@ -180,7 +180,7 @@ def _judge_values(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOut
 
 
 def _judge_fit(y: np.ndarray, found: FittedValues, eps: tuple[float, ...]) -> FitOutcome:
-    """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide."""
+    """Judge whether y equals the fitted values up to rounding, and whether y has enough digits to decide."""
     apart, largest, clear = np.abs(y - found.values), float(np.abs(y).max()), found.usable
     if not clear.any():
         return FitOutcome(eps, inf, False, False)

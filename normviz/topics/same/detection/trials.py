@@ -14,7 +14,7 @@ ALL_AXES = (-4, -3, -2, -1)
 
 
 class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε or several, with a bound of its rounding errors.
+    """x̂ of a candidate scheme at one or several ε, with a bound of its rounding errors.
 
     Attributes:
         eps: the values of ε.
@@ -45,8 +45,8 @@ class FitTrial(NamedTuple):
 
     def select_eps(self, at: int | slice) -> "FitTrial":
         """Return the trial at one or some of several ε."""
-        divisors = None if self.divisors is None else Divisors(*(_select(each, at) for each in self.divisors))
-        arrays = FitTrial(*(_select(each, at) for each in self))
+        divisors = None if self.divisors is None else Divisors(*(_select_at_eps(each, at) for each in self.divisors))
+        arrays = FitTrial(*(_select_at_eps(each, at) for each in self))
         return arrays._replace(eps=(self.eps[at],) if isinstance(at, int) else self.eps[at], divisors=divisors)
 
 
@@ -74,7 +74,7 @@ class Divisors(NamedTuple):
 
 
 class FittedValues(NamedTuple):
-    """Values that a candidate gives to y, γ x̂ + β or x̂ alone.
+    """Values that a candidate predicts for y: γ x̂ + β, or x̂ alone.
 
     Attributes:
         values: the fitted values.
@@ -97,11 +97,11 @@ class FittedValues(NamedTuple):
 
     def select_eps(self, k: int) -> "FittedValues":
         """Return the values at one of several ε."""
-        return FittedValues(*(_select(each, k) for each in self))
+        return FittedValues(*(_select_at_eps(each, k) for each in self))
 
 
-def _select(values: Any, at: int | slice) -> Any:
-    """Return what belongs to one or some of several ε, or what does not depend on ε as it is."""
+def _select_at_eps(values: Any, at: int | slice) -> Any:
+    """Return the entries at some ε of an array whose first axis is ε; other values unchanged."""
     return values[at] if isinstance(values, np.ndarray) and values.ndim > len(ALL_AXES) else values
 
 
