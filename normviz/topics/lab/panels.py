@@ -114,7 +114,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 class StatisticsMap(NamedTuple):
-    """Data of a heat map of statistics.
+    """Values, axis names, framed index and texts of a heat map of statistics.
 
     Attributes:
         name: name of the statistic.
