@@ -77,10 +77,10 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
 
 
 def read_json(content: bytes) -> Any:
-    """Parse JSON in UTF-8; NaN and infinite numbers are refused.
+    """Parse UTF-8 bytes of JSON and return the value.
 
     Raises:
-        InvalidInput: too many bytes, other text, or values nested too deeply.
+        InvalidInput: too many bytes, no JSON, NaN or infinite numbers, or values nested too deeply.
     """
     if len(content) > MAX_REPORT_BYTES:
         size = f"{len(content) / 2**20:.1f} MB"
@@ -94,7 +94,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer]:
-    """Return the arrays as layers; each is finite or not, in float32, and has one to eight axes."""
+    """Group the arrays of a file by layer. Raises InvalidInput if an array's name, dtype or shape is not valid."""
     layers = {}
     for key, x in arrays.items():
         part, _, name = key.partition(".")
@@ -114,7 +114,7 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
 
 
 def _broadcasts(parameter: np.ndarray, x: np.ndarray) -> bool:
-    """Return True if a parameter has the axes of x, each of the same length or of length 1."""
+    """Return True if a parameter has as many axes as x, each with the length of x's axis or 1."""
     lengths = zip(parameter.shape, x.shape, strict=False)
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)
 

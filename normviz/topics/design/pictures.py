@@ -29,7 +29,7 @@ DARKEST, BRIGHTEST = 0.02, 0.45
 
 
 class PictureChange(NamedTuple):
-    """Change of the photographs or of the weights, with pictures before and after.
+    """Change of the photographs or of the weights: its name, and a function that applies it to the pictures.
 
     Attributes:
         name: the change in a few words.

@@ -90,7 +90,7 @@ def find_question(demands: Demands) -> ReadyQuestion | None:
 
 @lru_cache(maxsize=64)
 def describe_known_answers(demands: Demands) -> str:
-    """Describe which of the best known schemes meet the demands, in sentences.
+    """Describe in sentences which of the best-known schemes meet the demands.
 
     Example:
         >>> describe_known_answers(Demands("conv", need=("case-rescaling",)))
@@ -108,7 +108,7 @@ def describe_known_answers(demands: Demands) -> str:
 
 
 def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
-    """Describe how many schemes of the layer meet the demands, in a sentence.
+    """Describe in a sentence how many schemes of the demands' layer meet the demands.
 
     Example:
         >>> asked = Demands("dense", need=("case-rescaling",))

@@ -46,7 +46,7 @@ def parse_pick(text: str) -> Scheme | None:
 
 
 def validate_pick(given: Any, view: View) -> str:
-    """Return the text of a picked scheme. Raises ValueError if it does not fit the layer."""
+    """Return `given`, the URL text of a picked scheme. Raises ValueError if the scheme does not fit the layer."""
     text = str(given)
     if (scheme := parse_pick(text)) is not None and scheme.activation_part is not None:
         scheme.check(SHAPES[view["layer"]][0])

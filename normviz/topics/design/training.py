@@ -92,7 +92,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 @dataclass(frozen=True)
 class TwinTraining(ArrayJob, kind="design/twins", version=4):
-    """Job that measures schemes and trains them with their twins.
+    """Job that measures schemes and trains them, each beside copies of which one thing is transformed (twins).
 
     Attributes:
         rows: the schemes.

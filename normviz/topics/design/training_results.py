@@ -60,7 +60,7 @@ class TwinCount(NamedTuple):
 
 
 def list_twin_answers(results: Results) -> list[TwinAnswer]:
-    """Return the answers of all jobs, scheme by scheme, in the order of `TRANSFORMATIONS`."""
+    """Return predicted and measured invariances of all trained schemes, each in the order of `TRANSFORMATIONS`."""
     found = []
     for job, arrays in results.items():
         columns = [arrays[name].ravel().tolist() for name in TwinAnswer._fields[2:]]

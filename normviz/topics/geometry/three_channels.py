@@ -59,7 +59,7 @@ class ForwardPass(NamedTuple):
 
 
 class DescentStep(NamedTuple):
-    """Step of gradient descent on x: the forward pass before it, Δx = −η ∂L/∂x (3,), and the one after.
+    """Step of gradient descent on x: forward pass before it, Δx = −η ∂L/∂x (3,), and forward pass after it.
 
     For one example it is the step of a bias that the layer before adds to its output x: ∂L/∂b = ∂L/∂x.
     """

@@ -16,7 +16,7 @@ def describe_element_position(scheme: Scheme, index: Index) -> str:
 
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
-    """Describe which elements share statistics with the one at `index`, a sentence for each field."""
+    """Describe which elements share statistics with the element at `index`, in a sentence for each field."""
     boxes = SchemeOnShape(scheme, shape).describe_boxes(index)
     return " ".join(box.sentence for box in boxes) or "It shares nothing, and stays."
 

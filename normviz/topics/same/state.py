@@ -114,6 +114,6 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def parse_side(view: View, side: str) -> Scheme:
-    """Parse the scheme that is typed on one side. Raises InvalidInput."""
+    """Return the scheme whose fields the visitor typed for one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
     return make_custom_scheme(*(Field.parse(text) if text else None for text in texts))

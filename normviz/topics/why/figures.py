@@ -101,7 +101,7 @@ def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int
 def draw_batch_ellipses(
     points: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
 ) -> Figure:
-    """Return a figure of covariance ellipses of all points and of mini-batches, (k, 2) each; the first is bold."""
+    """Return a figure of ellipses, (k, 2) each, of all points and of mini-batches; the first mini-batch's is bold."""
     colours, figure = THEMES[theme], Figure()
     for k, each in reversed(list(enumerate(batches))):
         name = "one mini-batch" if k == 0 else "other mini-batches"

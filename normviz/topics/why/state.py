@@ -120,7 +120,7 @@ def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturat
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Return gradient descent on the bias by name, "outside" and "inside": where the normalization is."""
+    """Return two descents of the bias: with normalization "outside" of the gradient, and "inside"."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),

@@ -50,7 +50,7 @@ def compute_digit_features(first: str, second: str) -> np.ndarray:
 
 
 def sample_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
-    """Sample normal points (`CLOUD_SIZE`, 2) with a correlation; the standard deviations are `ratio` and 1."""
+    """Sample normal points (`CLOUD_SIZE`, 2) with this correlation and the standard deviations `ratio` and 1."""
     a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
     return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
@@ -63,7 +63,7 @@ def compute_covariance(x: np.ndarray) -> np.ndarray:
 
 
 def compute_correlation(cov: np.ndarray) -> float:
-    """Return Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 if a feature is constant."""
+    """Return the correlation Σ₀₁ / √(Σ₀₀ Σ₁₁) of two features from their covariance; 0 if one is constant."""
     scale = float(np.sqrt(cov[0, 0]) * np.sqrt(cov[1, 1]))
     return float(cov[0, 1]) / scale if scale else 0.0
 

@@ -396,6 +396,11 @@ MISLEADING = {
     "an ε beside a usual one": (
         draw((5, 4), 0.0, 0.005, 18) * np.linspace(0.3, 2, 4), lambda x: mean_square(x, (0,)), torch.bfloat16,
     ),
+    "two numbers over their deviation": (
+        draw((7, 2), 0.0, 0.0007, 0),
+        lambda x: (x - x.mean(1, keepdims=True)) / (np.abs(x - x.mean(1, keepdims=True)) + 1e-5),
+        torch.bfloat16,
+    ),
     "an ε outside the root": (draw((2, 3, 2), 0.137, 0.002), lambda x: deviation_plus(x, 3e-6), F32),
     "a division by the largest number": (draw((8, 1, 2, 8), 0.0, 0.6), lambda x: x / np.abs(x).max(), torch.bfloat16),
 }  # fmt: skip

@@ -112,7 +112,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
 
 
 def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
-    """Describe where x̂ lies: on the circle, inside it or at the origin."""
+    """Describe in a sentence where x̂ lies: on the circle of radius √3, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_inside(forward):

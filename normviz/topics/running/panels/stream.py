@@ -74,7 +74,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
 
 
 def describe_outputs(view: View, batch: StreamBatch) -> str:
-    """Describe the outputs of the followed digit in a sentence, the page's mode first."""
+    """Describe in a sentence the followed digit's outputs in each mode, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."

@@ -26,8 +26,9 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     """Measure how many decimal digits of the divisors √(σ² + ε) y confirms; infinite if the scheme does not divide.
 
     Without γ and β, y tests the size of every statistic. Behind γ it tests their differences, as far as γ leaves them:
-    none of batch norm. Each counts with the digits by which it changes an element of y beyond rounding. Whitening is
-    tested by its mixing of channels: C (C - 1) / 2 numbers for each group.
+    none of batch norm. Two centred numbers are ±1 whatever divides them, and test only how far ε moves them from there.
+    Each counts with the digits by which it changes an element of y beyond rounding. Whitening is tested by its mixing
+    of channels: C (C - 1) / 2 numbers for each group.
 
     `fitted`: the number of parameters estimated from y, such as ε.
     """
@@ -42,6 +43,10 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
         change = trial.xhat * (logarithm - logarithm.mean(list_other_axes(found.along), keepdims=True))
         first = tuple(slice(None) if axis in found.along else slice(1) for axis in AXES["activation"])
         group = np.broadcast_to(owner[first], owner.shape)
+    if unmixed is None:
+        size, over = np.abs(trial.xhat), list_other_axes(found.along)
+        usual = size.mean(over, keepdims=True) if found.along else 1.0
+        change = np.where(_is_same_size(size, owner), size - usual, change)
     off = np.maximum(np.abs(y - found.values), LEAST_RESIDUAL * found.allowed)
     square, error = (
         np.bincount(owner.ravel(), np.where(found.usable, each, 0.0).ravel() ** 2)
@@ -54,6 +59,12 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     absorbed = len(np.unique(group[tested[owner]])) if found.along else fitted
     count = int(tested.sum())
     return float(digits.sum()) * max(0, count - absorbed) / max(count, 1)
+
+
+def _is_same_size(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return for every element whether its statistic's elements have one size but 0, as two centred numbers have."""
+    mean, square = (np.bincount(owner.ravel(), each.ravel()) for each in (size, size**2))
+    return (square - mean**2 / np.bincount(owner.ravel()) < 1e-9 * square)[owner]
 
 
 def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:

@@ -158,7 +158,7 @@ def write_pair_answer(identity: Identity) -> str:
 
 
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
-    """Build the schemes of both sides' cubes; if the answer is `covered`, the right one is "?" without fields."""
+    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one has no fields."""
     schemes = [side.scheme(shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right
