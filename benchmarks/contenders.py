@@ -246,7 +246,7 @@ CONTENDERS: dict[str, Trainer] = {
     "torch.compile": partial(func, is_compiled=True),
     "modules": loops,
 }
-"""All contenders in float64; in float32 the engine is torch alone, and JAX is compared."""
+"""All contenders in float64; in float32 JAX is compared with the engine."""
 
 SLOW_TO_COMPILE = "torch.compile"
 """The contender that compiles for half a minute a scheme; it is left out where there are more than three."""

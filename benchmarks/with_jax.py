@@ -12,6 +12,7 @@ import paths  # noqa: F401  (normviz)
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
+from normviz.train.compiled import find_pixels
 from normviz.train.problem import TrainingProblem, make_problem
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -86,7 +87,9 @@ def train_with_jax(
 ) -> np.ndarray:
     """Train all schemes; the first call compiles. With `own_convolution`, JAX's instead of a product of patches."""
     problem, losses = make_problem(setting, networks), []
-    inputs, factor, shift = find_images(problem) if own_convolution else (problem.inputs, problem.factor, problem.shift)
+    inputs, factor, shift = (
+        find_images(problem, setting) if own_convolution else (problem.inputs, problem.factor, problem.shift)
+    )
     arrays = problem.weights[0], problem.rates[0], factor, shift, problem.classifier, inputs
     moved = [jnp.asarray(array, dtype) for array in arrays]
     for scheme in schemes:
@@ -95,9 +98,7 @@ def train_with_jax(
     return np.stack([np.asarray(each).T for each in losses], 1)
 
 
-def find_images(problem: TrainingProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def find_images(problem: TrainingProblem, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return images (n, 8, 8, 1), and factor and shift that broadcast against them, from a problem's patches."""
-    y, x = np.divmod(np.arange(64), 8)
-    top, left = np.minimum(y, 5), np.minimum(x, 5)
-    images = problem.inputs[:, top * 6 + left, (y - top) * 3 + x - left].reshape(-1, 8, 8, 1)
+    images = problem.inputs[:, *find_pixels(setting)].reshape(-1, 8, 8, 1)
     return images, problem.factor[..., None], problem.shift[:, :, :, :1, None]

@@ -42,20 +42,20 @@ class Figure:
     add_contour = partialmethod(add, "contour")
 
     def add_annotation(self, **values: Any) -> None:
-        """Add a text to the layout."""
+        """Add a text, given by Plotly's annotation properties, to the layout."""
         self.layout.setdefault("annotations", []).append(merge_nested({}, values))
 
     def add_shape(self, **values: Any) -> None:
-        """Add a line or a rectangle to the layout."""
+        """Add a line or a rectangle, given by Plotly's shape properties, to the layout."""
         self.layout.setdefault("shapes", []).append(merge_nested({}, values))
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
-        """Add a vertical line over the whole height at x, to one panel or to all."""
+        """Add a vertical line over the full height at x, to the panel (row, col), or to all panels."""
         for number in self._list_axis_suffixes(row, col):
             self.add_shape(type="line", x0=x, x1=x, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", line=line)
 
     def add_vband(self, x0: float, x1: float, colour: str, row: int | None = None, col: int | None = None) -> None:
-        """Add a vertical band from x0 to x1 behind the traces, to one panel or to all."""
+        """Add a vertical band from x0 to x1 behind the traces, to the panel (row, col), or to all panels."""
         for number in self._list_axis_suffixes(row, col):
             self.add_shape(
                 type="rect", x0=x0, x1=x1, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", layer="below",
@@ -63,12 +63,12 @@ class Figure:
             )  # fmt: skip
 
     def add_hline(self, y: float, line: dict, row: int | None = None, col: int | None = None) -> None:
-        """Add a horizontal line over the whole width at y, to one panel or to all."""
+        """Add a horizontal line over the full width at y, to the panel (row, col), or to all panels."""
         for number in self._list_axis_suffixes(row, col):
             self.add_shape(type="line", x0=0, x1=1, xref=f"x{number} domain", y0=y, y1=y, yref=f"y{number}", line=line)
 
     def update_layout(self, **values: Any) -> None:
-        """Merge values into the layout."""
+        """Merge values into the layout's dictionary, recursively."""
         merge_nested(self.layout, values)
 
     def update_axes(self, axis: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
@@ -91,7 +91,7 @@ class Figure:
         return {"data": self.data, "layout": self.layout}
 
     def to_message(self) -> bytes:
-        """Return the figure, with the template, as bytes for the browser."""
+        """Return the figure with Plotly's template as bytes, packed by `pack_message`, for the browser."""
         return pack_message({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
     def _list_axis_suffixes(self, row: int | None, col: int | None) -> Iterator[str]:
@@ -112,7 +112,7 @@ def make_subplots(
     horizontal_spacing: float = 0.0,
     vertical_spacing: float = 0.0,
 ) -> Figure:
-    """Return a figure with a grid of panels, counted from 1, each below its title.
+    """Return a figure with a grid of empty panels, each below its title; rows and columns count from 1.
 
     Shared x axes move together in a column and have ticks in the lowest row only; shared y axes move together in a row
     and have ticks in the first column only. Spacings are fractions of the whole width and height.
@@ -154,5 +154,5 @@ def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
 
 
 def _format_axis_suffix(place: int) -> str:
-    """Return the axis suffix of the panel at this index: "", "2", "3", …"""
+    """Return Plotly's axis suffix of the panel at an index from 0: "", "2", "3", …"""
     return str(place + 1) if place else ""

@@ -13,7 +13,7 @@ COLOUR_NAMES = {
 
 
 def list_colours(has_affine: bool) -> list[str]:
-    """List the keys of the colourings of the cube; y only if the scheme has γ or β, since y = x̂ otherwise."""
+    """Return the keys of the cube's colourings; y only if `has_affine`, as y = x̂ for a scheme without γ and β."""
     return [colour for colour in COLOUR_NAMES if colour != "output" or has_affine]
 
 

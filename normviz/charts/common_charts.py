@@ -25,7 +25,7 @@ MAX_HEATMAP_LABELS = 96  # most cells of a heat map whose numbers are written
 def draw_pictures(
     images: Mapping[str, np.ndarray], grey_ranges: Sequence[tuple[float, float]], theme: str = "light"
 ) -> Figure:
-    """Return a figure of pictures side by side: numbers (height, width) in grey, or bytes (height, width, 3).
+    """Return a figure of pictures side by side: float arrays (height, width) in grey, or uint8 (height, width, 3).
 
     `grey_ranges`: for each picture, the values that are drawn black and white; unused for pictures in colour.
     """
@@ -48,13 +48,13 @@ def draw_pictures(
 
 
 def find_finite_range(*values: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest finite number of all arrays, or (0, 1) if there is none."""
+    """Return the smallest and the largest finite number in all given arrays, or (0, 1) if no number is finite."""
     finite = np.concatenate([each[np.isfinite(each)] for each in values])
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
 def encode_data_url(pixels: np.ndarray, kind: str = "png") -> str:
-    """Encode a picture of bytes, (height, width) or (height, width, 3 or 4), as a data URL, "png" or "jpeg"."""
+    """Encode uint8 pixels, (height, width) or (height, width, 3 or 4), as a data URL; `kind`: "png" or "jpeg"."""
     from PIL import Image  # imported here: most charts need no pictures
 
     buffer = BytesIO()
@@ -70,7 +70,7 @@ def draw_statistics_map(
     theme: str = "light",
     zero_below: float = 0.0,
 ) -> Figure:
-    """Return a heat map of statistics (n, h, w, c), n and h down, w and c across, with a frame at `focus`.
+    """Return a heat map of statistics (n, h, w, c), rows n and h, columns w and c, with a frame at index `focus`.
 
     `zero_below`: statistics up to this size are written as 0.
     """
@@ -116,7 +116,7 @@ def draw_statistics_map(
 
 
 def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """Return a figure of x̂ over the contrast on a logarithmic axis: one line for each name, the first one thick."""
+    """Return a figure of x̂ over contrast (logarithmic): one line per named curve, the first one thick."""
     colours = THEMES[theme]
     figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
@@ -135,7 +135,7 @@ def draw_gap_panels(
     marked: float | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Return a figure with panels of relative differences over x, a curve for each name; both axes are logarithmic.
+    """Return a figure with one panel per name, with named curves of relative differences over x; axes are logarithmic.
 
     `axis`: title of the x axis; `marked`: the page's current x, drawn as a vertical line.
     """

@@ -56,12 +56,12 @@ class CubeStage(NamedTuple):
 
 
 def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
-    """Return the same translucent colour level for all cells, so that the highlighted cells show inside the cube."""
+    """Return one translucent uint8 level for all cells, through which highlighted cells show, and the legend's data."""
     return np.ones(shape, np.uint8), {"kind": "plain"}
 
 
 def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
-    """Return colour levels that give elements with one statistic one hue; neighbouring statistics differ."""
+    """Return uint8 levels, one hue per statistic's field and other hues for its neighbours, and the legend's data."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.compute_statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
@@ -69,7 +69,7 @@ def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, di
 
 
 def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return colour levels of values on a scale symmetric about 0; level 0 marks NaN and Inf."""
+    """Return uint8 levels on a colour scale symmetric about 0, and the legend's data; level 0 marks NaN and Inf."""
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
@@ -78,7 +78,7 @@ def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return colour levels of values from black to white; level 0 marks NaN and Inf.
+    """Return uint8 levels of values from black to white, and the legend's data; level 0 marks NaN and Inf.
 
     With three channels the legend also holds each element's pixel colour ("rgb").
     """
@@ -123,7 +123,7 @@ def build_hover_data(
     stages: dict | None = None,
     labels: dict | None = None,
 ) -> dict:
-    """Build the data with which the browser draws cells and highlights the field of any element.
+    """Build the message data with which the browser draws cells and highlights the field of any element.
 
     offsets: position of each index along each axis, to be summed. swell: how far the element sticks out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and between blocks, for the keyboard.
@@ -198,12 +198,12 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
 
 
 def compute_swell(layout: Layout) -> float:
-    """Compute how far the chosen element sticks out of its cell, in cells, to be visible in front of its field."""
+    """Return how far the chosen element extends beyond its cell, in cells, to be visible in front of its field."""
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
 def _convert_to_readout(values: np.ndarray) -> np.ndarray:
-    """Convert values to the type of the readout; values beyond its range become infinite."""
+    """Flatten values to float32, which the readout shows; values beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).ravel()
 
@@ -239,7 +239,7 @@ _EMPTY_LINES = {
 
 
 def _make_cell_trace(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
-    """Make the trace of the cells, with one colour level per element; the browser adds corners and triangles."""
+    """Return Plotly's mesh trace of the cells with one colour level each; the browser adds corners and triangles."""
     return dict(
         type="mesh3d",
         name="cells",
@@ -258,7 +258,7 @@ _LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a
 
 
 def style_cells(legend: dict, colours: Theme) -> dict:
-    """Return the properties of the cells' trace that map levels to colours."""
+    """Return the Plotly properties of the cells' trace that map colour levels to colours."""
     scale, bar = _make_colour_scale(legend, colours)
     return {
         "cmin": LEVELS_PER_HUE if legend.get("gaps") is False else 0,
@@ -271,7 +271,7 @@ def style_cells(legend: dict, colours: Theme) -> dict:
 
 
 def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
-    """Return the colours of levels 0..255, and the colour bar or None."""
+    """Return Plotly's colour scale for levels 0 to 255, and its colour bar, or None without a bar."""
     if legend["kind"] == "plain":
         return [[0, colours.muted], [1, colours.muted]], None
     if legend["kind"] == "hues":
@@ -312,7 +312,7 @@ def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: The
 
 
 def _map_statistics_to_hues(colours: Theme) -> dict[str, str]:
-    """Return the highlight colour of each statistic; "field" is the default."""
+    """Return the highlight colour by statistic, "mean" or "divides", and "field" for all others."""
     return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
 
 
@@ -357,7 +357,7 @@ def build_labels_data(
 
 
 def _list_ticked_axis_sizes(layout: Layout, dimension: int) -> list[int]:
-    """List the lengths of the axes whose indices are ticks along a dimension, the inner axis last.
+    """List the lengths of the tensor axes whose indices are ticks along a dimension, the innermost axis last.
 
     Empty if an index is in several places, or if there are too many ticks.
     """

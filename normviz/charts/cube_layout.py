@@ -42,7 +42,7 @@ class Layout:
 
     @property
     def extent(self) -> np.ndarray:
-        """Return the length of the whole layout along x, y and z, in cells."""
+        """Return the lengths of the layout along x, y and z, in cells, (3,)."""
         return self.origins.max(axis=0) + self.block
 
 
@@ -74,7 +74,7 @@ def lay_out_unfolded(shape: Shape) -> Layout:
 
 
 def _compute_row_space(shape: Shape, columns: int, aside: int) -> int:
-    """Return the space between rows of blocks, in cells, for the top of a block and its name."""
+    """Return the space between rows of blocks, in cells, that shows the top of a block and its name."""
     n, h, w, c = shape
     rows, gap = ceil(n / columns), MIN_BLOCK_GAP
     for _ in range(3):
@@ -100,7 +100,7 @@ def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> L
 
 
 def count_gapless_boxes(layout: Layout, box: Box) -> int:
-    """Count the gapless boxes of cells that a range of indices occupies in a layout."""
+    """Count the separate boxes of adjacent cells that a range of indices occupies in a layout."""
     count, size = 1, [1, 1, 1]
     for along in layout.dimensions:
         for axis in reversed(along):  # the last one runs fastest
@@ -117,7 +117,7 @@ def count_gapless_boxes(layout: Layout, box: Box) -> int:
 
 
 def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
-    """Compute the drawn lengths of the sides; the longest is 1, and long sides are shortened."""
+    """Compute the drawn side lengths, (3,), from lengths in cells; the longest is 1, and long sides are shortened."""
     return np.maximum((extent / extent.max()) ** 0.6, 0.15)
 
 

@@ -71,7 +71,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Return a figure with panels of curves in a grid; a name has one style in all panels and one legend entry."""
+    """Return a figure with panels of curves in a grid; curves of one name share style and legend entry."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -114,7 +114,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
 
 
 def compute_bottom_margin(names: Iterable[str]) -> int:
-    """Return the pixels below a chart for its axis and a legend of these names, which wraps."""
+    """Return the margin in pixels below a chart for its axis and a legend of these names, which wraps."""
     lines, used = 1, 0
     for width in (ENTRY + LETTER * len(name) for name in names):
         new_line = used + width > BREADTH
@@ -123,7 +123,7 @@ def compute_bottom_margin(names: Iterable[str]) -> int:
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
-    """Return a logarithmic axis with ticks at powers of ten, or also at 2 and 5 times each for a short range."""
+    """Return Plotly's setting of a logarithmic axis with ticks at powers of ten, on a short range also at 2 and 5."""
     scale = {"type": "log", "exponentformat": "power"}
     numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
@@ -148,7 +148,7 @@ def _draw_highlights(figure: Figure, panel: CurvePanel, colours: Theme, place: d
 
 
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:
-    """Return by curve a factor of x with which error bars on a logarithmic axis stand beside each other."""
+    """Return factors on x, by curve, that keep error bars on a logarithmic axis from overlapping."""
     barred = [curve for curve in panel.curves if curve.points and curve.low is not None]
     if "x" not in panel.log or not barred:
         return {}
@@ -159,7 +159,7 @@ def _spread_bars(panel: CurvePanel) -> dict[str, float]:
 
 
 def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict, shift: float) -> None:
-    """Draw a curve; `first`: True for an entry in the legend; `shift`: a factor of x that a tooltip leaves out."""
+    """Draw a curve; `first`: True for a legend entry; `shift`: factor on the drawn x, not on the tooltip's x."""
     look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     bars = {}
@@ -182,6 +182,6 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:
-    """Convert "#rrggbb" with an opacity from 0 to 1 to a CSS colour; the default opacity is that of a band."""
+    """Convert "#rrggbb" and an opacity, 0 to 1, to a CSS colour; the default is the opacity of bands."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"

@@ -62,7 +62,7 @@ def _encode_json(data: Any, encode_array: Any) -> str:
 
 
 def _replace_nonfinite(value: Any) -> Any:
-    """Replace every NaN and Inf outside of packed arrays by None."""
+    """Return data with None for every NaN and Inf, except in arrays that are packed as bytes."""
     if isinstance(value, dict):
         return {key: _replace_nonfinite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -75,12 +75,12 @@ def _replace_nonfinite(value: Any) -> Any:
 
 
 def _has_typed_array(array: np.ndarray) -> bool:
-    """Return True if JavaScript has a typed array for this type; empty arrays are sent as lists."""
+    """Return True if JavaScript has a typed array for this dtype; False for an empty array."""
     return array.size > 0 and array.dtype.name in TYPE_CODES
 
 
 def _narrow_integers(array: np.ndarray) -> np.ndarray:
-    """Convert 64-bit integers to the smallest integer type that holds them; other arrays stay unchanged."""
+    """Convert 64-bit integers to the smallest dtype that holds them; other arrays are returned unchanged."""
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return array
     least, most = array.min(initial=0), array.max(initial=0)

@@ -67,7 +67,7 @@ class Theme:
 
     @property
     def diverging_scale(self) -> list[list]:
-        """Return a colour scale whose middle is 0."""
+        """Return Plotly's colour scale, [[position, colour], …], for values symmetric about 0."""
         return [[0, self.low], [0.5, self.middle], [1, self.high]]
 
 

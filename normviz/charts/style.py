@@ -19,7 +19,7 @@ _MARGIN = {"l": 50, "r": 10, "t": 10, "b": 40}
 def apply_chart_style(
     figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero_lines: str = ""
 ) -> Figure:
-    """Apply the common style to a figure, with these margins and legend position, and return it.
+    """Apply the common style, margins and legend position to a figure in place; return it.
 
     `zero_lines`: the axes with a visible zero line, as "xy". Call this before changing single axes.
     """
@@ -48,10 +48,10 @@ def style_marker(k: int, theme: Theme, size: float = 8) -> dict:
 
 
 def style_current_value_line(theme: Theme) -> dict:
-    """Return the style of a line that marks the page's current value."""
+    """Return colour, width and dash of a line that marks the page's current value."""
     return {"color": theme.muted, "width": 1.5, "dash": "dot"}
 
 
 def style_reference_line(theme: Theme) -> dict:
-    """Return the style of a line that marks a reference value."""
+    """Return colour, width and dash of a line that marks a reference value."""
     return {"color": theme.ink, "width": 1.5, "dash": "dashdot"}

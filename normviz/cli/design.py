@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `design`."""
     parser.add_argument("--layer", default="dense", metavar="L", help=f"{', '.join(LAYERS)}; dense by default")
     parser.add_argument("--need", default="", metavar="KEY,KEY", help=", ".join(TRANSFORMATIONS))
-    parser.add_argument("--without", default="", metavar="KEY,KEY", help="what must not be absorbed")
+    parser.add_argument("--without", default="", metavar="KEY,KEY", help="changes that the scheme must not cancel")
     parser.add_argument(
         "--condition", default="", metavar="KEY,KEY", help="what else it has to do; unknown: lists them"
     )

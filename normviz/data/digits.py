@@ -17,7 +17,7 @@ DIGITS_DESCRIPTION = f"1,797 handwritten digits of {DIGIT_SIDE} × {DIGIT_SIDE} 
 
 
 def find_sklearn_data() -> Path:
-    """Find the folder of the data sets that scikit-learn ships."""
+    """Return the folder of the data sets that scikit-learn ships."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
         raise ModuleNotFoundError(
@@ -37,7 +37,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Load digits (digits, 8, 8) and their classes: every fourth one for testing, or all others for training."""
+    """Load training digits (digits, 8, 8) and their classes; if `test`, the test digits, every fourth one."""
     images, labels = load_digits()
     chosen = (np.arange(len(images)) % 4 == 0) == test
     return images[chosen], labels[chosen]

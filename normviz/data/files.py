@@ -41,7 +41,7 @@ def check_upload_size(name: str, content: bytes) -> None:
 
 
 def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) -> ParsedFile:
-    """Read the array of a .npy, .csv or image file. Numbers may be NaN or infinite.
+    """Read a .npy, .csv or image file's array, which may hold NaN and Inf; `max_numbers` limits its size.
 
     A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `max_numbers` numbers is
     averaged over blocks of pixels. A .csv file of more than `max_numbers` numbers is refused.
@@ -61,7 +61,7 @@ def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) 
 
 
 def convert_to_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
-    """Convert an array of numbers with one to four axes to (N, H, W, C), in float32 if it is so, else in float64.
+    """Convert an array with one to four axes to (N, H, W, C); float32 stays float32, other types become float64.
 
     Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (N, T, C) tokens along
     H. `channels_first`: three and four axes are in the order of PyTorch, as in `name_array_axes`.
@@ -95,7 +95,7 @@ def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ..
 
 
 def is_likely_channels_first(shape: Sequence[int]) -> bool:
-    """Guess whether a shape has channels first: two equal last axes, or as many channels as a picture."""
+    """Return True if a shape looks like (N, C, H, W) or (C, H, W): equal last axes, or a picture's channel count."""
     if len(shape) == 4:
         _, a, b, c = shape
         return (b == c != a) if (a == b) != (b == c) else a in PICTURE_CHANNELS and min(b, c) > max(PICTURE_CHANNELS)
@@ -194,7 +194,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
 
 
 def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
-    """Return the lines that hold numbers or names, by line number from 1, without comments and empty lines.
+    """Return the lines of a .csv file that are neither empty nor comments, by line number from 1.
 
     Raises:
         InvalidInput: lines for more than `max_numbers` numbers.
@@ -214,7 +214,7 @@ def _describe_excess(max_numbers: int) -> str:
 
 
 def _is_header_row(text: str, separator: str) -> bool:
-    """Return True if a row of a table holds names: some text, and no number."""
+    """Return True if a row of a table is a header: it has text, and no cell is a number."""
     if len(text) > MAX_HEADER_CHARACTERS or not text.replace(separator, "").strip():
         return False
     for cell in text.split(separator):

@@ -96,7 +96,7 @@ def _average_blocks(image: "Image.Image", mode: str, k: int) -> np.ndarray:
 
 
 def _check_pixels(width: int, height: int, decoded: float) -> None:
-    """Raise InvalidInput for a picture with too many pixels, or too many bytes once decoded."""
+    """Raise InvalidInput for a picture with more than `MAX_PIXELS` pixels or `MAX_DECODED_BYTES` decoded bytes."""
     if width * height > MAX_PIXELS:
         raise InvalidInput(f"the picture has {width} × {height} pixels; up to {MAX_PIXELS // 10**6} million are read.")
     if decoded > MAX_DECODED_BYTES:

@@ -28,8 +28,8 @@ class RecordedLayer(NamedTuple):
     Attributes:
         x: the activations.
         gain, bias: γ and β, which broadcast against x.
-        statistics: of a layer with running averages, (4, channels): the mean and the variance in the batch, and both
-            running averages.
+        statistics: of a layer with running averages, (6, channels): the mean and the variance in the batch, as
+            running averages, and as running averages after a forward pass in training (absent in older files).
     """
 
     x: np.ndarray
@@ -77,10 +77,10 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
 
 
 def read_json(content: bytes) -> Any:
-    """Parse JSON in UTF-8; NaN and infinite numbers are refused.
+    """Parse UTF-8 bytes of JSON and return the value.
 
     Raises:
-        InvalidInput: too many bytes, other text, or values nested too deeply.
+        InvalidInput: too many bytes, no JSON, NaN or infinite numbers, or values nested too deeply.
     """
     if len(content) > MAX_REPORT_BYTES:
         size = f"{len(content) / 2**20:.1f} MB"
@@ -94,7 +94,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer]:
-    """Return the arrays as layers; each is finite or not, in float32, and has one to eight axes."""
+    """Group the arrays of a file by layer. Raises InvalidInput if an array's name, dtype or shape is not valid."""
     layers = {}
     for key, x in arrays.items():
         part, _, name = key.partition(".")
@@ -107,16 +107,17 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
     for name, layer in layers.items():
         if not all(each is None or _broadcasts(each, layer.x) for each in (layer.gain, layer.bias)):
             raise InvalidInput(f"γ or β of {name[:60]!r} does not fit its activations.")
-        if layer.statistics is not None and not _has_four_rows(layer.statistics):
-            raise InvalidInput(f"the statistics of {name[:60]!r} are not four rows of up to {MAX_CHANNELS:,} channels.")
+        if layer.statistics is not None and not _has_known_rows(layer.statistics):
+            most = f"up to {MAX_CHANNELS:,} channels"
+            raise InvalidInput(f"the statistics of {name[:60]!r} are not four or six rows of {most}.")
     return layers
 
 
 def _broadcasts(parameter: np.ndarray, x: np.ndarray) -> bool:
-    """Return True if a parameter has the axes of x, each of the same length or of length 1."""
+    """Return True if a parameter has as many axes as x, each with the length of x's axis or 1."""
     lengths = zip(parameter.shape, x.shape, strict=False)
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)
 
 
-def _has_four_rows(statistics: np.ndarray) -> bool:
-    return statistics.ndim == 2 and len(statistics) == 4 and statistics.shape[1] <= MAX_CHANNELS
+def _has_known_rows(statistics: np.ndarray) -> bool:
+    return statistics.ndim == 2 and len(statistics) in (4, 6) and statistics.shape[1] <= MAX_CHANNELS

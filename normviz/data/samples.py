@@ -65,7 +65,7 @@ def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
-    """Return photographs in 0..1, china and flower in turn: in colour for 3 channels, grey for one.
+    """Return two scikit-learn photographs in turn, in 0..1: in colour for 3 channels, grey for one.
 
     With other numbers of channels they are tinted like the digits.
     """

@@ -13,7 +13,7 @@ class Problem:
         title: the problem in at most six words.
         effect: its consequence, in a sentence.
         advice: what to change, in a sentence.
-        code: the change in a line of Python; "LAYER" stands for the layer.
+        code: the change in lines of Python; "LAYER" stands for the layer.
         thread: the address of a public thread on this problem.
         is_mistake: False for mere advice.
     """
@@ -28,10 +28,12 @@ class Problem:
 
 PROBLEMS = {
     "wrong-axis": Problem(
-        "wrong axis averaged",
-        "RMS norm should make the vectors of all positions equally long.",
-        "Move the channels to the last axis, and average over them.",
-        "x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt()",
+        "averages the wrong axis",
+        "Where positions are averaged, every token depends on later ones.",
+        "Average over the channels, as the last axis. Keep the learned scale.",
+        "channels = -1  # the last axis\n"
+        "mean_square = x.pow(2).mean(channels, keepdim=True)\n"
+        "y = weight * x * torch.rsqrt(mean_square + eps)",
         "https://github.com/huggingface/diffusers/issues/11387",
     ),
     "normalized-shape": Problem(
@@ -51,8 +53,8 @@ PROBLEMS = {
     "moving-statistics": Problem(
         "not fully frozen",
         "Inference uses these averages, so the layer changes anyway.",
-        "After every model.train(), set this layer to inference mode.",
-        "LAYER.eval()",
+        "Call eval() on it after every model.train(). If its averages are wrong, too, run update_bn() first.",
+        "model.train()\nLAYER.eval()  # after every model.train()",
         "https://github.com/pytorch/pytorch/issues/86590",
     ),
     "small-groups": Problem(
@@ -78,7 +80,7 @@ PROBLEMS = {
     ),
     "train-eval-gap": Problem(
         "eval() changes outputs",
-        "At inference, the model answers differently than it did in training.",
+        "Accuracy at inference can be far below that in training.",
         "Measure the running averages again, on data like that of inference, or train for more steps.",
         "torch.optim.swa_utils.update_bn(loader, model)",
         "https://github.com/pytorch/vision/issues/2079",

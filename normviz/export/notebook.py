@@ -6,7 +6,7 @@ from normviz.export.script import ScriptCell, split_cells
 
 
 def build_notebook(text: str) -> str:
-    """Build the notebook of a script as JSON: a cell for each cell of the script, without outputs."""
+    """Convert the text of a script to a Jupyter notebook as JSON text, cell by cell, without outputs."""
     content = {
         "cells": [_build_cell(number, cell) for number, cell in enumerate(split_cells(text))],
         "metadata": {

@@ -42,13 +42,13 @@ FILE_FORMATS: Mapping[str, Callable[[str], str]] = {".py": str, ".ipynb": build_
 
 
 def find_script_writer(page: str) -> Callable[[View], PageScript]:
-    """Return the function that writes the script of a page; its topic is imported now."""
+    """Import and return the function that writes a page's script from the page's values."""
     writer: Callable[[View], PageScript] = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}").write_script
     return writer
 
 
 def read_page_view(link: str) -> tuple[str, View]:
-    """Read the page of a link, by the name of its script, and the page's values; invalid ones as the page mends them.
+    """Parse a link; return the page's key and its values, in which invalid ones are replaced as on the page.
 
     >>> page, view = read_page_view("/compare?schemes=batch,layer&n=2")
     >>> page, view["schemes"], view["n"], view["h"]
@@ -78,7 +78,7 @@ def read_page_view(link: str) -> tuple[str, View]:
 
 
 def write_page_script(page: str, view: View) -> str:
-    """Write the text of the script of a page's state; `page` is the name of the page's script.
+    """Return the Python script of a page's state as text; `page`: key in `SCRIPT_MODULES`.
 
     Raises:
         InvalidInput: the page itself can show nothing for these values.
@@ -87,7 +87,7 @@ def write_page_script(page: str, view: View) -> str:
 
 
 def write_page_file(page: str, view: View, suffix: str) -> str:
-    """Write the content of the file of a page's state; `suffix` is a key of `FILE_FORMATS`. Raises InvalidInput."""
+    """Return the script or notebook of a page's state as text; `suffix`: ".py" or ".ipynb". Raises InvalidInput."""
     return FILE_FORMATS[suffix](write_page_script(page, view))
 
 

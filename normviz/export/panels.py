@@ -27,7 +27,7 @@ FILES_NOTE = (
 
 
 def draw_take_home_section(shared: SharedPage) -> None:
-    """Draw the downloads of a page; the citation alone on a page without numbers."""
+    """Draw a page's downloads and the citation; on a page without a script the citation alone."""
     page = SCRIPT_NAMES.get(shared.page, shared.page)
     if page in SCRIPT_MODULES:
         _draw_files(page, dict(shared.view))
@@ -35,7 +35,7 @@ def draw_take_home_section(shared: SharedPage) -> None:
 
 
 def _draw_files(page: str, view: View) -> None:
-    """Draw the downloads of a page's state, and the script to read; an error if the page itself can show nothing."""
+    """Draw the downloads of a page's state and its script as text; show an error if the page's values are invalid."""
     try:
         text = write_page_script(page, view)
     except InvalidInput as error:

@@ -7,7 +7,7 @@ REPOSITORY_URL = "https://github.com/normviz/normviz"
 
 
 def format_citation() -> str:
-    """Format the citation of the project in a line, as docs/citing.md has it.
+    """Return the citation of the project in one line, as in docs/citing.md.
 
     >>> format_citation().startswith("The normviz contributors (2026). normviz: see and test normalization")
     True
@@ -19,7 +19,7 @@ def format_citation() -> str:
 
 
 def format_requirement(extras: str = "") -> str:
-    """Format what pip installs: the project with the extras, from its repository, since PyPI does not have it yet.
+    """Return the argument of `pip install` for the project with these extras, from its repository.
 
     >>> format_requirement("train")
     'normviz[train] @ git+https://github.com/normviz/normviz'

@@ -23,7 +23,7 @@ LAYOUTS = {"activation": "NHWC", "weight": "HWIO"}
 
 
 def write_tensor_code(view: View) -> tuple[str, str]:
-    """Write the code that makes the tensor x of a page, and the extras that it needs."""
+    """Return the code that makes the tensor x of a page, and the project's extras that the code needs, or ""."""
     if has_own_tensor(view):
         made = write_call("np.load", OWN_TENSOR_FILE)
         return f"import numpy as np\n\nx = {made}.astype(float)  # your own data, downloaded beside this file", ""
@@ -31,14 +31,14 @@ def write_tensor_code(view: View) -> tuple[str, str]:
 
 
 def write_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[str, str]:
-    """Write the code that makes a sample of this kind, with the seed of the page, and the extras that it needs."""
+    """Return code that assigns the sample `key` to the variable `name`, and the extras that it needs, or ""."""
     function = SAMPLES[key].make.__name__
     made = write_call(function, shape, seed=view["seed"])
     return f"from normviz.data.samples import {function}\n\n{name} = {made}", SAMPLE_EXTRAS.get(key, "")
 
 
 def write_scheme_code(scheme: Scheme) -> Expression:
-    """Write the expression of a scheme with its parameters.
+    """Return the Python expression that builds a scheme with its parameters.
 
     >>> write_scheme_code(get_scheme("group", groups=3))
     'normviz.get_scheme("group", groups=3)'
@@ -55,7 +55,7 @@ def write_scheme_code(scheme: Scheme) -> Expression:
 
 
 def write_settings_code(settings: Any, name: str = "Setting") -> Expression:
-    """Write the expression of declared settings with the values that differ from the defaults.
+    """Return the Python expression of a settings object, `name`(…), with the values that differ from defaults.
 
     All values are written if a default depends on another value. The device is left out: a script runs on another
     machine than the page.

@@ -44,13 +44,13 @@ class PageScript:
 
 
 def write_text(words: str) -> ScriptCell:
-    """Write a cell of text; line breaks and indentation of the words do not matter, empty lines part paragraphs."""
+    """Return a Markdown cell with text wrapped anew; empty lines separate its paragraphs."""
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", words.strip()))
     return ScriptCell("\n\n".join("\n".join(wrap(each, LINE_LENGTH - 2)) for each in paragraphs), is_text=True)
 
 
 def write_code(source: str, **values: Any) -> ScriptCell:
-    """Write a cell of code, in which $NAME stands for the value of this name; indentation may be that of the caller.
+    """Return a dedented code cell; each $NAME in the source is replaced by the Python literal of the argument NAME.
 
     >>> write_code("x = $start", start=(1, "a")).source
     'x = (1, "a")'
@@ -60,11 +60,11 @@ def write_code(source: str, **values: Any) -> ScriptCell:
 
 
 class Expression(str):
-    """Python expression, which is written as it is; other texts are written in quotes."""
+    """Python expression, which `write_value` leaves unquoted, unlike other strings."""
 
 
 def write_call(function: str, *arguments: Any, **named: Any) -> Expression:
-    """Write a call of a function with these values.
+    """Return the Python expression of a call of a function with these arguments.
 
     >>> write_call("f", Expression("x"), name="a")
     'f(x, name="a")'
@@ -74,7 +74,7 @@ def write_call(function: str, *arguments: Any, **named: Any) -> Expression:
 
 
 def write_value(value: Any) -> str:
-    """Write a value of plain data in Python; a text in double quotes, unless it has quotes or needs backslashes."""
+    """Return the Python literal of plain data; strings in double quotes if they need no escapes."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, str):
@@ -89,7 +89,7 @@ def write_value(value: Any) -> str:
 
 
 def format_script(script: PageScript, link: str) -> str:
-    """Format a script as the text of a file, with its head: title, page, installation and citation.
+    """Return a script as the text of a file, below a head with title, link of the page, installation and citation.
 
     `link`: the link of the page.
     """
@@ -116,7 +116,7 @@ def format_script(script: PageScript, link: str) -> str:
 
 
 def split_cells(text: str) -> list[ScriptCell]:
-    """Split the text of a script into its cells.
+    """Split the text of a script at its cell marks into cells.
 
     >>> split_cells("# %% [markdown]\\n# # Title\\n#\\n# Words.\\n\\n# %%\\nx = 1\\n")[0].source
     '# Title\\n\\nWords.'
@@ -139,7 +139,7 @@ def _format_cell(cell: ScriptCell) -> str:
 
 
 def _join_texts(cells: Sequence[ScriptCell]) -> list[ScriptCell]:
-    """Join cells of text that follow each other, and cells of code that do, into one."""
+    """Join consecutive text cells into one; code cells stay unchanged."""
     found: list[ScriptCell] = []
     for cell in cells:
         if found and cell.is_text and found[-1].is_text:

@@ -18,7 +18,7 @@ from normviz.inspection.frozen import find_constant_statistics
 from normviz.inspection.inspector import InspectedModel, inspect_calls
 from normviz.inspection.layers import LayerReport, format_rules
 from normviz.inspection.probing import Probe, Rules
-from normviz.inspection.recording import LayerCall
+from normviz.inspection.recording import LayerCall, keep_state
 from normviz.inspection.report import ModelReport
 
 MAX_LAYER_ELEMENTS = 2048
@@ -83,9 +83,9 @@ def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
 def compare_channels(
     layer: LayerReport, training: LayerCall, inference: LayerCall | None, most: int
 ) -> np.ndarray | None:
-    """Return batch mean, batch variance, running mean and running variance of each channel, an array (4, channels).
+    """Return mean and variance of each channel in the batch, running, and running after a pass, an array (6, channels).
 
-    At most `most` / 4 channels, at even spacing. None unless the layer uses running averages in inference.
+    At most `most` / 6 channels, at even spacing. None unless the layer uses running averages in inference.
     """
     if inference is None or (layer.training, layer.inference) != ("batch", "constant"):
         return None
@@ -98,6 +98,10 @@ def compare_channels(
     if len(lines) != len(running.mean):
         return None
     rows = torch.stack([lines.mean(1), lines.var(1, correction=0), running.mean, running.variance])
+    with torch.no_grad(), keep_state(training.module, training.state):
+        training.run(training.x, torch.float64)
+        after = (find_constant_statistics(inference) or found)[1]
+        rows = torch.cat([rows, torch.stack([after.mean, after.variance])])
     few = min(len(lines), max(most // len(rows), 1))
     return rows.numpy()[:, np.arange(few) * len(lines) // few].astype(np.float32)
 

@@ -51,7 +51,7 @@ def _find_wrong_axis(layer: LayerReport) -> str | None:
         return None
     if layer.probe.form != "general":
         return None
-    return f"The root mean square runs over {_name_axes(layer.averaged_axes, layer.layout)}, not over the channels."
+    return f"The root mean square runs over {_name_axes(layer.averaged_axes, layer.layout)}, not channels."
 
 
 def _find_wrong_shape(layer: LayerReport) -> str | None:
@@ -141,9 +141,10 @@ def iterate_findings(
             if found := check(layer):
                 yield ModelFinding(key, layer.name, found)
     if gap is not None and gap > GAP_LIMIT:
-        cause = "eval() replaces the batch's mean and variance by running averages that differ."
-        found = f"{cause} This changes the outputs by {gap:.0%} of their standard deviation."
-        yield ModelFinding("train-eval-gap", "", found)
+        cause = "eval() replaces the batch's mean and variance by running averages."
+        reason = "They differ, often because of few training steps or other data."
+        found = f"This changes the model's final output by {gap:.0%} of its standard deviation."
+        yield ModelFinding("train-eval-gap", "", f"{cause} {reason} {found}")
     if not all(obstacles.values()):
         yield ModelFinding("folding", "", _describe_folding(obstacles))
 

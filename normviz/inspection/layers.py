@@ -69,11 +69,6 @@ class LayerReport:
         """The key of the scheme, or None."""
         return self.schemes[0].key if self.schemes else None
 
-    def find_rule(self, letter: str) -> str:
-        """Return as text the rule of the divisor, or else of the mean, along an axis; "" without such an axis."""
-        rules = self.probe.divisor or self.probe.mean
-        return "" if rules is None or letter not in self.layout else str(rules[self.layout.index(letter)])
-
     @property
     def averaged_axes(self) -> str:
         """The letters of the axes that are averaged over."""

@@ -48,11 +48,7 @@ class ModelReport:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines = lines if self.layers else ["No normalization found."]
         lines += ["", *_format_model(self.model)]
-        lines += [
-            f"{layer.name}: {remark}"
-            for layer in self.layers
-            for remark in list_remarks(layer.statistics, layer.target)
-        ]
+        lines += self._list_remarks()
         for finding in self.findings:
             lines += [
                 "",
@@ -72,13 +68,12 @@ class ModelReport:
             f'<a href="{escape(each.problem.thread)}">thread</a></li>'
             for each in self.findings
         ]
-        remarks = [
-            f"{layer.name}: {remark}"
-            for layer in self.layers
-            for remark in list_remarks(layer.statistics, layer.target)
-        ]
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (*_format_model(self.model), *remarks, *self.notes))
+        texts = [*_format_model(self.model), *self._list_remarks(), *self.notes]
+        lines = "".join(f"<p>{escape(line)}</p>" for line in texts)
         return f"{table if rows else '<p>No normalization found.</p>'}{lines}<ul>{''.join(items)}</ul>"
+
+    def _list_remarks(self) -> list[str]:
+        return [f"{each.name}: {text}" for each in self.layers for text in list_remarks(each.statistics, each.target)]
 
 
 def _format_row(layer: LayerReport) -> tuple[str, ...]:

@@ -125,7 +125,8 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
 
     A name is no proof: of 800 layers of which half were made to mislead, about one gets a wrong one. It is given only
     if the numbers test the statistics that divide, beyond ε, γ and β, and exclude simpler explanations. Otherwise the
-    verdict is "several", or "none". One γ for all channels is "several": x may determine it.
+    verdict is "several", or "none". One γ for all channels is "several": x may determine it. So is a variance computed
+    as a difference of squares, where the mean is many times the deviation.
 
     Args:
         x, y: input and output of a layer, of one shape: NumPy or torch arrays, or nested lists.

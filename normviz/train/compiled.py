@@ -1,6 +1,6 @@
 """Compiled training on a CPU: loads the kernels, and prepares the arrays of `compiled_kernels.train_network`.
 
-Numba is optional, and its first compilation takes about ten seconds. Nobody waits for it: `start_loading` loads the
+Numba is optional, and its first compilation takes about fifteen seconds. Nobody waits for it: `start_loading` loads the
 kernels in a thread, and `twins` trains with torch until `get_kernels` returns them.
 """
 
@@ -45,14 +45,11 @@ TENSOR = np.dtype(
 )
 """Normalization of a tensor: its kind, the length of a row, boxes and statistics of a row by field, and numbers."""
 
-PADDING = 16
-"""Numbers behind a mini-batch that vectors may read."""
-
 MOMENTS = {"sgd": 0, "momentum": 1, "adam": 2}
 """The number of moments of every optimizer."""
 
-FUNCTIONS = (None, "tanh", "erf")
-"""The functions of schemes that the kernels know."""
+DTYPES, FUNCTIONS = ("float64", "float32"), (None, "tanh", "erf")
+"""The types and the functions of schemes that the kernels know."""
 
 _LOADING = Lock()
 _loaded: list[ModuleType | None] = []
@@ -87,16 +84,16 @@ def _import_kernels() -> ModuleType:
         from normviz.train import compiled_kernels
     finally:
         config.CACHE_DIR = before
-    setting = Setting(steps=1, batch=2, width=2)
-    losses = torch.empty(1, 1, 1, dtype=torch.float64)
-    training = CompiledTraining(compiled_kernels, [SCHEMES["none"]], setting, make_problem(setting, [0]), losses)
-    deque(training(0), maxlen=0)  # the first call compiles
+    for dtype in DTYPES:  # the first call with a type compiles
+        setting, losses = Setting(steps=1, batch=2, width=2, dtype=dtype), torch.empty(1, 1, 1)
+        training = CompiledTraining(compiled_kernels, [SCHEMES["none"]], setting, make_problem(setting, [0]), losses)
+        deque(training(0), maxlen=0)
     return compiled_kernels
 
 
 def can_train(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if the kernels can train a scheme: float64, and a general form without windows or a function."""
-    if setting.dtype != "float64":
+    """Return True if the kernels can train a scheme: a long type, and a general form without windows or a function."""
+    if setting.dtype not in DTYPES:
         return False
     for part, shapes in ((scheme.activation_part, setting.shapes), (scheme.weight_part, setting.weight_shapes)):
         if part is not None:
@@ -127,18 +124,19 @@ class CompiledTraining:
     ) -> None:
         self.kernels, self.setting, self.losses = kernels, setting, losses.numpy()
         self.done, self.chunk, self.thread = 0, 1, local()
-        numbers, optimizer = np.finfo(np.float64), getattr(kernels, setting.optimizer.upper())
+        numbers, optimizer = np.finfo(setting.dtype), getattr(kernels, setting.optimizer.upper())
         noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
         self.rule = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
         self.powers = np.cumprod(np.tile(np.array(BETAS), (setting.steps, 1)), 0)
-        pixels = _find_pixels(setting)
-        self.images, self.order = torch.from_numpy(problem.inputs[:, *pixels]), torch.from_numpy(problem.order)
+        pixels = find_pixels(setting)
+        images = problem.inputs[:, *pixels].astype(numbers.dtype)
+        self.images, self.order = torch.from_numpy(images), torch.from_numpy(problem.order)
         self.labels = problem.labels[problem.order]
-        self.changes = _find_changes(problem, pixels)
+        self.changes = [change.astype(numbers.dtype) for change in _find_changes(problem, pixels)]
         self.layout, parameters, self.rates = _lay_out(setting, problem)
         lead = (len(schemes), *parameters.shape)
         self.parameters = np.tile(parameters, (len(schemes), 1, 1))
-        self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]))
+        self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]), numbers.dtype)
         self.plans = [_plan_scheme(kernels, scheme, setting) for scheme in schemes]
 
     def __call__(self, step: int) -> Iterator[None]:
@@ -147,7 +145,7 @@ class CompiledTraining:
             return
         began, chunk = perf_counter(), slice(self.done, self.done + self.chunk)
         images = self.images[self.order[chunk]].mT.flatten(1)  # (steps, pixels · N); NumPy takes eight times as long
-        batches = (pad(images, (0, PADDING)).numpy(), self.labels[chunk], self.powers[chunk])
+        batches = (pad(images, (0, self.kernels.LANES)).numpy(), self.labels[chunk], self.powers[chunk])
         places = [(row, column) for row in range(len(self.plans)) for column in range(len(self.changes))]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             run = map if torch.get_num_threads() == 1 else pool.map  # threads start only when they are used
@@ -160,7 +158,7 @@ class CompiledTraining:
         row, column = place
         if not hasattr(self.thread, "memory"):
             size = self.layout[0][-1]["end"] + DIGIT_CLASSES * self.setting.batch + self.parameters.shape[-1]
-            self.thread.memory = tuple(np.empty((7, size)))
+            self.thread.memory = tuple(np.empty((7, size), self.parameters.dtype))
         losses = np.empty(len(batches[0]))
         network = (
             self.changes[column], self.parameters[row, column], self.rates[column], self.state[row, column], losses
@@ -169,7 +167,7 @@ class CompiledTraining:
         self.losses[self.done : self.done + len(losses), row, column] = losses
 
 
-def _find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+def find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     """Return for every pixel a position of the first layer's filter, and an input of the filter there, that show it."""
     pixels = np.arange(DIGIT_SIDE**2)
     if setting.layer == "dense":
@@ -206,7 +204,7 @@ def _lay_out(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.ndarr
     parameters, rates = (
         np.concatenate(
             [np.broadcast_to(pair[i], (count, *pair[0].shape[-2:])).reshape(count, -1) for pair in tensors], 1
-        )
+        ).astype(setting.dtype)
         for i in range(2)
     )
     first = (DIGIT_SIDE, 1) if setting.layer == "conv" else (1, DIGIT_SIDE**2)

@@ -1,4 +1,4 @@
-"""The whole training of one network on a CPU, compiled by Numba: for the general form and pointwise functions, float64.
+"""The whole training of one network on a CPU, compiled by Numba: for the general form and pointwise functions.
 
 Activations lie in memory as (C, H, W, N), so that inner loops run along examples. A layer is a linear map given by
 `rows`, the starts of its inputs and of its units: out[c, y] = Σ_k w[k, c] · x[rows[k] + y · stride], for segments of
@@ -38,16 +38,22 @@ compile_kernel = njit(**OPTIONS)
 LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
 """Numbers of a vector: two registers."""
 
-LLVM_VECTOR, INDEX = ir.VectorType(ir.DoubleType(), LANES), ir.IntType(32)
-ZEROS = ir.Constant(LLVM_VECTOR, [0.0] * LANES)
+INDEX = ir.IntType(32)
 
 
 class Vector(types.Type):
     """The type of `LANES` numbers in registers."""
 
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(f"Vector({dtype})")
 
-VECTOR = Vector("Vector")
-register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind, LLVM_VECTOR))
+
+def _find_llvm_type(manager, vector):
+    return ir.VectorType(manager[vector.dtype].get_value_type(), LANES)
+
+
+register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind, _find_llvm_type(manager, kind)))
 
 
 def _fill(builder, number):
@@ -59,7 +65,8 @@ def _fill(builder, number):
 def _open(context, builder, signature, values):
     """Return the pointer to `LANES` numbers of an array, and the mask of some first ones."""
     data = context.make_array(signature.args[0])(context, builder, values[0]).data
-    pointer = builder.bitcast(builder.gep(data, [values[1]]), LLVM_VECTOR.as_pointer())
+    vector = ir.VectorType(data.type.pointee, LANES)
+    pointer = builder.bitcast(builder.gep(data, [values[1]]), vector.as_pointer())
     lanes = ir.Constant(ir.VectorType(values[2].type, LANES), list(range(LANES)))
     return pointer, builder.icmp_signed("<", lanes, _fill(builder, values[2]))
 
@@ -67,7 +74,7 @@ def _open(context, builder, signature, values):
 @intrinsic
 def fill(_, number):
     """Return a vector of equal numbers."""
-    return VECTOR(types.float64), lambda context, builder, signature, values: _fill(builder, values[0])
+    return Vector(number)(number), lambda context, builder, signature, values: _fill(builder, values[0])
 
 
 @intrinsic
@@ -76,9 +83,10 @@ def load(_, array, start, count):
 
     def emit(context, builder, signature, values):
         pointer, mask = _open(context, builder, signature, values)
-        return builder.select(mask, builder.load(pointer, align=8), ZEROS)
+        vector = builder.load(pointer, align=4)
+        return builder.select(mask, vector, ir.Constant(vector.type, None))
 
-    return VECTOR(array, types.int64, types.int64), emit
+    return Vector(array.dtype)(array, types.int64, types.int64), emit
 
 
 @intrinsic
@@ -87,7 +95,7 @@ def store(_, array, start, count, vector):
 
     def emit(context, builder, signature, values):
         pointer, mask = _open(context, builder, signature, values)
-        builder.store(builder.select(mask, values[3], builder.load(pointer, align=8)), pointer, align=8)
+        builder.store(builder.select(mask, values[3], builder.load(pointer, align=4)), pointer, align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, vector), emit
@@ -100,7 +108,7 @@ def add_product(_, total, x, y):
     def emit(context, builder, signature, values):
         return builder.fadd(values[0], builder.fmul(*values[1:], flags=["contract"]), flags=["contract"])
 
-    return VECTOR(total, x, y), emit
+    return total(total, x, y), emit
 
 
 @intrinsic
@@ -108,9 +116,10 @@ def clip(_, vector, guide):
     """Return a vector with zeros where the guide is at most zero."""
 
     def emit(context, builder, signature, values):
-        return builder.select(builder.fcmp_ordered("<=", values[1], ZEROS), ZEROS, values[0])
+        zeros = ir.Constant(values[0].type, None)
+        return builder.select(builder.fcmp_ordered("<=", values[1], zeros), zeros, values[0])
 
-    return VECTOR(vector, guide), emit
+    return vector(vector, guide), emit
 
 
 @intrinsic
@@ -125,7 +134,7 @@ def sum_lanes(_, vector):
             vector, half = builder.fadd(*(builder.shuffle_vector(vector, vector, each) for each in halves)), half // 2
         return builder.extract_element(vector, INDEX(0))
 
-    return types.float64(vector), emit
+    return vector.dtype(vector), emit
 
 
 @intrinsic
@@ -171,7 +180,7 @@ def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
         k1, k2, k3 = min(k + 1, count - 1), min(k + 2, count - 1), min(k + 3, count - 1)
         for c in range(0, width, 2):
             d = min(c + 1, width - 1)
-            s = s1 = s2 = s3 = t = t1 = t2 = t3 = fill(0.0)
+            s = s1 = s2 = s3 = t = t1 = t2 = t3 = load(g, 0, 0)
             for y in range(height):
                 for i in range(0, length, LANES):
                     n, at, to = length - i, y * step + i, y * g_step + i
@@ -193,10 +202,10 @@ def _average_boxes(x, y, length, boxes, average, count, divisor):
     average[:] = 0.0
     for r in range(x.size // length):
         for j in range(parts):
-            at, to, total = r * length + j * size, boxes[r] * count + j, fill(0.0)
+            at, to, total = r * length + j * size, boxes[r] * count + j, load(x, 0, 0)
             for i in range(0, span, LANES):
                 n = span - i
-                u, v = fill(1.0) if y is None else load(y, at + i, n), load(x, at + i, n)
+                u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n)
                 if size == 1:
                     store(average, to + i, n, add_product(load(average, to + i, n), u, v))
                 else:
@@ -219,7 +228,7 @@ def _add_boxes(x, y, length, boxes, t, count, is_added):
             factor = fill(t[to])
             for i in range(0, span, LANES):
                 n = span - i
-                u, v = fill(1.0) if y is None else load(y, at + i, n), load(x, at + i, n if is_added else 0)
+                u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n if is_added else 0)
                 store(x, at + i, n, add_product(v, load(t, to + i, n) if size == 1 else factor, u))
 
 
@@ -280,11 +289,11 @@ def _activate(xhat, gain, bias, out, length):
 def _backpropagate_activation(g, xhat, out, gain, by_gain, by_bias, length):
     """Replace ∂L/∂h by ∂L/∂x̂, and compute the gradients of γ and β."""
     for c in range(gain.size):
-        s, t, a, zero = fill(0.0), fill(0.0), fill(gain[c]), fill(0.0)
+        s, t, a, zero = load(g, 0, 0), load(g, 0, 0), fill(gain[c]), load(g, 0, 0)
         for i in range(0, length, LANES):
             at, n = c * length + i, length - i
             y = clip(load(g, at, n), load(out, at, n))
-            s, t = add_product(s, fill(1.0), y), add_product(t, load(xhat, at, n), y)
+            s, t = add_product(s, fill(g.dtype.type(1)), y), add_product(t, load(xhat, at, n), y)
             store(g, at, n, add_product(zero, a, y))
         by_bias[c], by_gain[c] = sum_lanes(s), sum_lanes(t)
 
@@ -323,9 +332,9 @@ def _compute_loss(logits, offset, labels, by_offset, most, total):
         row = logits[c]
         for n in range(batch):
             row[n] = (row[n] / total[n] - (1.0 if labels[n] == c else 0.0)) / batch
-        total_of_class = fill(0.0)
+        total_of_class = load(row, 0, 0)
         for n in range(0, batch, LANES):
-            total_of_class = add_product(total_of_class, fill(1.0), load(row, n, batch - n))
+            total_of_class = add_product(total_of_class, fill(row.dtype.type(1)), load(row, n, batch - n))
         by_offset[c] = sum_lanes(total_of_class)
     return loss / batch
 

@@ -136,14 +136,13 @@ def frame_page(story: PageText) -> Iterator[None]:
         with st.container(key="takeaway"):
             st.markdown(f"**{story.takeaway_label}** {(frame.words or story).takeaway or story.takeaway}")
             after = translate_page_text(find_next_page(story), get_language())
-            with st.container(horizontal=True, gap="small"):
-                st.page_link(
-                    get_script_path(after.page),
-                    label=f"**{story.next_label} {after.question}**",
-                    icon=":material/arrow_forward:",
-                )
-                for see in story.see:
-                    st.page_link(get_script_path(see.page), label=see.words)
+            st.page_link(
+                get_script_path(after.page),
+                label=f"**{story.next_label} {after.question}**",
+                icon=":material/arrow_forward:",
+            )
+            for see in story.see:
+                st.page_link(get_script_path(see.page), label=see.words)
         if st.session_state.get(PRESENTING_PARAM.key):
             with st.container(key="turns"):  # unseen: what the keys of a presentation press
                 for each in (find_previous_page(story), after):

@@ -323,7 +323,7 @@ PAGE_TEXTS = (
         section="Training",
         question="Do the normalizations in your model have a problem?",
         why="We run a PyTorch model on one batch, in training and in inference mode, and look for common mistakes.",
-        first="Select a row of an example to see its problem and the fix. Then check **your own model**.",
+        first="Both examples have planted mistakes. Select a row to see the fix, or take **your own model**.",
         takeaway="Check three things in every model: which axes are averaged, whether the rest of a batch changes an "
         "output, and whether training and inference agree.",
         see=(

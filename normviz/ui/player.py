@@ -117,8 +117,14 @@ class Player:
     def _make_key(self, part: str) -> str:
         return f"{self.prefix}{self.name} {part}"
 
+    def _make_place_key(self, part: str) -> str:
+        """Return the key of a container, by which style.css puts the slider beside the button if there is only one."""
+        is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
+        return self._make_key(f"alone {part}" if is_alone else part)
+
     def _draw_buttons(self) -> None:
-        with st.container(key=self._make_key("player"), horizontal=True, vertical_alignment="center", gap="xsmall"):
+        key = self._make_place_key("player")
+        with st.container(key=key, horizontal=True, vertical_alignment="center", gap="xsmall"):
             label, icon, act = ("Pause", "pause", self.move) if self.is_playing else ("Play", "play_arrow", self.play)
             st.button(
                 label, self._make_key("play"), icon=f":material/{icon}:", on_click=self._press_button, args=(act,),
@@ -158,7 +164,8 @@ class Player:
         state[key] = number, position
         if self.is_playing:
             state[f"{key} {number}"] = self.position
-        with st.container(key=self._make_key("place")):  # style.css: while the browser has both, it shows the new one
+        # While the browser has two sliders, style.css shows the new one.
+        with st.container(key=self._make_place_key("place")):
             st.slider(
                 self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.is_playing,
                 on_change=self._take_slider_position, args=(number,), format=f"{self.label}: %d",

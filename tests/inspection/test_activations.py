@@ -97,11 +97,13 @@ def test_running_averages_are_recorded_beside_those_of_the_batch(tmp_path):
     model(torch.randn(8, 3, 6, 6))
     batch = 2 + torch.randn(8, 3, 6, 6)
     _, file = recorded(model, batch, tmp_path / "a.npz")
-    found = model[0](batch).detach()
-    norm = model[1]
-    expected = [found.mean((0, 2, 3)), found.var((0, 2, 3), correction=0), norm.running_mean, norm.running_var]
-    np.testing.assert_allclose(file.layers["1"].statistics, torch.stack(expected), rtol=1e-5)
+    found, norm = model[0](batch).detach(), model[1]
+    before = norm.running_mean.clone(), norm.running_var.clone()
     assert file.layers["3"].statistics is None
+    model(batch)
+    after = norm.running_mean, norm.running_var
+    expected = [found.mean((0, 2, 3)), found.var((0, 2, 3), correction=0), *before, *after]
+    np.testing.assert_allclose(file.layers["1"].statistics, torch.stack(expected), rtol=1e-5)
 
 
 def test_layers_of_weights_and_of_strange_names_are_recorded(tmp_path):

@@ -202,7 +202,7 @@ def test_the_command_prints_the_report(tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["layers"][0]["scheme"] == "batch"
     assert main(["inspect", "inspected_small:make"]) == 1
     assert "small" not in (printed := capsys.readouterr()).out.splitlines()[0]
-    assert "each mean and variance comes from only 4 elements" in printed.err
+    assert "each mean and variance comes from only 4 numbers" in printed.err
 
 
 @pytest.mark.parametrize("source", ["nothing", "no_such_module:make", "json:no_such_function", "os:getcwd"])

@@ -153,7 +153,7 @@ def test_every_problem_has_a_case_and_short_words():
         assert problem.thread.startswith("https://github.com/")
         assert problem.advice.endswith(".")
         assert len(problem.title) <= 23  # the table's column
-        compile(problem.code, "fix", "eval")
+        compile(problem.code, "fix", "exec")
 
 
 def test_folding_says_which_batch_norms_stay_and_why():

@@ -9,7 +9,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the page. Raises InvalidInput if no claim passes the filters."""
+    """Return the Python script of the page's state `view`. Raises InvalidInput if no claim passes the filters."""
     passing = tuple(claim.id for claim in state.select_claims(view))
     if not passing:
         raise InvalidInput("no claim passes all filters; remove one of them.")

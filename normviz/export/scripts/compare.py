@@ -12,7 +12,7 @@ from normviz.ui.tensor import get_view_shape
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the page. Raises InvalidInput if it shows no cubes."""
+    """Return the Python script of the page's state `view`. Raises InvalidInput if it shows no cubes."""
     schemes, shape = build_schemes(view), get_view_shape(view)
     if not state.FEWEST <= len(schemes) <= state.MOST:
         raise InvalidInput(f"{len(schemes)} schemes are chosen; {state.FEWEST} to {state.MOST} fit side by side.")

@@ -13,7 +13,7 @@ MAX_PRINTED = 8
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the page."""
+    """Return the Python script of the page's state `view`."""
     demands = state.read_demands(view)
     values = {name: getattr(demands, name) for name in ("layer", "need", "without", "weights", "conditions")}
     cells = [
@@ -50,7 +50,7 @@ def write_script(view: View) -> PageScript:
 
 
 def _write_conflict_cells() -> list[ScriptCell]:
-    """Write the cells on demands that no scheme meets."""
+    """Return the cells that explain why no scheme meets the demands."""
     return [
         write_text("The demands that exclude each other, and how many schemes there are without some demands."),
         write_code(
@@ -67,7 +67,7 @@ def _write_conflict_cells() -> list[ScriptCell]:
 
 
 def _write_picked_cells(view: View) -> list[ScriptCell]:
-    """Write the cells on the picked scheme: its answers to all six changes."""
+    """Return the cells on the picked scheme: whether it is invariant to each of the six transformations."""
     scheme = state.parse_pick(view["pick"])
     if scheme is None:
         raise InvalidInput("no scheme is picked.")

@@ -9,7 +9,7 @@ from normviz.ui.tensor import has_own_tensor
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the page."""
+    """Return the Python script of the page's state `view`."""
     scheme, even = state.build_windowed_scheme(view), state.get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
     focus = state.find_focus(view, state.normalize_picture(x, scheme, view["eps"]).v)

@@ -7,7 +7,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the open experiment. Raises InvalidInput for an invalid setting."""
+    """Return the Python script of the open experiment. Raises InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     cells = [
         write_text(f"**{experiment.question}** Data and network: {experiment.about(setting)}"),

@@ -10,7 +10,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the open panel."""
+    """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
@@ -122,7 +122,7 @@ def _write_jacobian(view: View) -> PageScript:
 
 
 def _write_small_tensors(view: View) -> ScriptCell:
-    """Write the code that makes the small tensor. Raises InvalidInput if the scheme does not fit it."""
+    """Return the code cell that makes the small tensor. Raises InvalidInput if the scheme does not fit it."""
     scheme, shape = state.get_page_scheme(view), state.get_tensor_shape(view)
     scheme.check(shape)
     return write_code(

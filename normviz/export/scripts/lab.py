@@ -16,7 +16,7 @@ PASSED = Expression("x"), Expression("scheme"), Expression("eps")
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of the tensor lab. Raises InvalidInput if it shows no cube."""
+    """Return the Python script of the state `view` of the tensor lab. Raises InvalidInput if it shows no cube."""
     scheme, shape = build_scheme(view), get_view_shape(view)
     check_shape(shape, scheme.axes, MAX_DRAWN_ELEMENTS)
     scheme.check(shape)
@@ -50,7 +50,7 @@ def write_script(view: View) -> PageScript:
 
 
 def _write_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: float) -> ScriptCell:
-    """Write the code that prints the numbers of the chosen element."""
+    """Return the code cell that prints the numbers of the element at index `focus`."""
     numbers = {"x": "x[element]"}
     if scheme.summation is not None:
         numbers["mean"] = f"result.mean{list(scheme.summation.find_statistic_index(focus, shape))}"
@@ -70,7 +70,7 @@ def _write_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: f
 
 
 def _write_statistics_cells(scheme: Scheme, shape: Shape) -> list[ScriptCell]:
-    """Write the cells that print all statistics; none for a scheme without any."""
+    """Return the cells that print all statistics; an empty list for a scheme without statistics."""
     parts = {"mean": scheme.summation is not None, "deviation": has_divisors(scheme, shape)}
     lines = [f'print("{part}:", result.{part}.ravel())' for part, is_there in parts.items() if is_there]
     words = "All statistics. The divisors are called `deviation`."
@@ -78,7 +78,7 @@ def _write_statistics_cells(scheme: Scheme, shape: Shape) -> list[ScriptCell]:
 
 
 def has_divisors(scheme: Scheme, shape: Shape) -> bool:
-    """Return True if a scheme divides each field by one number, and not by a matrix."""
+    """Return True if a scheme divides each field by one number; False for whitening and for no division."""
     if scheme.suppression is None:
         return False
     return scheme.kind.compute_divisor_shape(scheme, shape) == scheme.suppression.compute_statistics_shape(shape)

@@ -6,7 +6,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the shown model; for the visitor's own, a frame to fill in."""
+    """Return the Python script of the shown model; for an uploaded model a template to complete."""
     if view["source"] == OWN_MODEL:
         made = """
             import torch

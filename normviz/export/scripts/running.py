@@ -12,7 +12,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the open panel. Raises InvalidInput if the framework refuses the batch."""
+    """Return the Python script of the open panel. Raises InvalidInput if the framework refuses the batch."""
     return PANEL_SCRIPTS[view["panel"]](view)
 
 

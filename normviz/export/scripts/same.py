@@ -14,7 +14,7 @@ from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, get_view_shape
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the open panel. Raises InvalidInput if it can show nothing."""
+    """Return the Python script of the panel that `view` opens. Raises InvalidInput if it can show nothing."""
     return PANEL_SCRIPTS[view["panel"]](view)
 
 

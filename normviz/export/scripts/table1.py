@@ -11,7 +11,7 @@ from normviz.ui.scheme import build_schemes
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of a state of Table 1. Raises InvalidInput without rows."""
+    """Return the Python script of the state `view` of Table 1. Raises InvalidInput without rows."""
     schemes, setting = build_schemes(view), state.build_table_setting(view)
     setting.check(schemes)
     if not schemes:
@@ -81,7 +81,7 @@ MEASUREMENTS = {
 
 
 def _write_sweep_cells(panel: str, row: int) -> list[ScriptCell]:
-    """Write the cells of a panel with a sweep; none for another panel."""
+    """Return the cells of a panel that varies a setting; an empty list for other panels."""
     if panel not in SWEEPS:
         return []
     symbol, name, measured, schemes = SWEEPS[panel]

@@ -11,7 +11,7 @@ from normviz.ui.link import View
 
 
 def write_script(view: View) -> PageScript:
-    """Write the script of the open panel."""
+    """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
@@ -43,7 +43,7 @@ def _write_learning(view: View) -> PageScript:
 
 
 def _write_learned_cell(setting: saturation.Setting) -> ScriptCell:
-    """Write the code that gets the results of networks of both kinds, `learned`, as the page does."""
+    """Return the code cell that assigns `learned`: the results of networks with and without batch norm."""
     return write_code(
         """
         from normviz.topics.why.learning import KIND_NAMES, find_shipped

@@ -47,7 +47,7 @@ class Measurement(ArrayJob, kind="claims", version=2):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of the check."""
+        """Expected seconds of the check: one value for quick checks, one for all others."""
         return QUICK_SECONDS if CLAIMS[self.id].is_quick else LONG_SECONDS
 
     def steps(self) -> Iterator[JobStep[Arrays]]:

@@ -9,7 +9,7 @@ from normviz.topics.experiments.reports import VERDICT_SIGNS
 
 @dataclass(frozen=True)
 class VerdictStyle:
-    """The sign, word and colours with which pages show a verdict.
+    """The sign, the words and the colour with which pages show a verdict.
 
     Attributes:
         sign: distinguishes it without colours.

@@ -21,7 +21,7 @@ def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
-    """Return the averaged axes of a scheme in words: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    """Return the averaged axes of a scheme as text: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
     long = tuple(max(n, 2) for n in shape)  # an axis of length 1 shows nothing of its rule
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
@@ -34,7 +34,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
-    """Return words on the number of statistics, the number of elements of each, and the shapes of the statistics."""
+    """Return a text on the number of statistics, the elements averaged for each, and the shapes of the statistics."""
     bound = SchemeOnShape(scheme, shape)
     shapes: list[tuple[int, ...]] = [part.field.compute_statistics_shape(shape) for part in bound.statistics]
     if len(shapes) == 2:
@@ -50,7 +50,7 @@ def describe_learned_parameters(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_inference_state(scheme: Scheme) -> str:
-    """Return the names of what a layer updates in training and uses in inference, or "nothing"."""
+    """Return the names of the states, such as running averages, that a layer keeps for inference, or "nothing"."""
     return ", ".join(list_states(scheme)) or "nothing"
 
 
@@ -98,7 +98,7 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
-    """Return "yes", or "no: …" if a step's result depends on the lengths of the sequences, with time along H."""
+    """Return "yes" if a scheme suits sequences (time along H), or "no: …" if x̂ depends on their lengths."""
     if is_shared_along(scheme, "H", shape):
         return "no: it averages time, where padding would count"
     return "no: a late step has fewer examples" if is_shared_along(scheme, "N", shape) else "yes"
@@ -118,7 +118,7 @@ PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
 
 
 def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
-    """Return the properties of all schemes in words, {property: [words for each scheme]}."""
+    """Return a table of the schemes' properties as text, {property: [text for each scheme]}."""
     return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 

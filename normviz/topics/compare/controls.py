@@ -39,5 +39,5 @@ def draw_controls(view: View) -> None:
 
 
 def _has_control(keys: Sequence[str], name: str) -> bool:
-    """Return True if this page has a control for the parameter `name` of these schemes; α has its default."""
+    """Return True if the page has a control for parameter `name` of the schemes `keys`; it has none for α."""
     return name != "alpha" and is_relevant_to_any(keys, name)

@@ -40,12 +40,12 @@ def find_met_conditions(scheme: Scheme, layer: str) -> tuple[str, ...]:
 
 
 def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
-    """Return the given axes that a layer has: at most N and C if it is dense."""
+    """Return those of the given axes that a layer has: N and C if it is dense, all if it is convolutional."""
     return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 
 def _keeps_axes_apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
-    """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 do not count."""
+    """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 are ignored."""
     long = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if axis in axes and n > 1]
     return scheme.activation_part is None or not any(is_shared_along(scheme, axis, shape) for axis in long)
 

@@ -17,7 +17,7 @@ CHANGE_LABELS = {key: each.name for each in QUESTIONS for key in each.need}
 
 
 def draw_controls(view: View) -> None:
-    """Draw the ready-made questions, and under "Advanced" the demands of a question of one's own."""
+    """Draw the menu of ready-made questions, and under "Advanced" a control for each demand."""
     page = Controls(Page, PREFIX, view)
     st.session_state[QUESTION_KEY] = find_question(read_demands(view))
     with st.sidebar:
@@ -40,6 +40,6 @@ def draw_controls(view: View) -> None:
 
 
 def _apply_chosen_question() -> None:
-    """Set the demands to the chosen question."""
+    """Set the page's demands to those of the question chosen in the menu."""
     question: ReadyQuestion = st.session_state[QUESTION_KEY]
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

@@ -67,7 +67,7 @@ class Demands:
 
     @property
     def all_demands(self) -> tuple[Demand, ...]:
-        """All demands, as keys."""
+        """All demands as pairs: key of a transformation or condition, and True if the scheme must have it."""
         asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
         return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
 
@@ -81,7 +81,7 @@ class Demands:
 
 
 def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
-    """Return the demands to have exactly these invariances."""
+    """Return demands for these invariances and no other; `weights`: keys of the allowed weight schemes."""
     return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
 
 
@@ -98,7 +98,7 @@ def check_layer(layer: str) -> None:
 
 
 def parse_fronts(text: str) -> tuple[str, ...]:
-    """Parse the weight schemes allowed before the layer: "any", "none" or the key of one."""
+    """Parse the weight schemes allowed before the layer, "any", "none" or the key of one; return their keys."""
     return FRONT_KEYS if text == ANY_FRONT else (text,)
 
 

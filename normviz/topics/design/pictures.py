@@ -29,7 +29,7 @@ DARKEST, BRIGHTEST = 0.02, 0.45
 
 
 class PictureChange(NamedTuple):
-    """Change of the photographs or of the weights, with pictures before and after.
+    """Change of the photographs or of the weights: its name, and a function that applies it to the pictures.
 
     Attributes:
         name: the change in a few words.
@@ -71,7 +71,7 @@ def load_photographs() -> np.ndarray:
 
 
 def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
-    """Return x̂ of a picture of the batch before and after a change, at ε = 0; scheme "none": the picture itself."""
+    """Return x̂ of picture `index` before and after a change, at ε = 0; for the scheme "none" the picture itself."""
     x = load_photographs()
     before, after = (
         np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[index] for each in (x, PICTURE_CHANGES[change].apply(x))
@@ -82,7 +82,7 @@ def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
 
 @lru_cache(maxsize=64)
 def render_picture_table(changes: Sequence[str]) -> str:
-    """Render a table of pictures as HTML: a row before, and one after each change.
+    """Render an HTML table of pictures: one row before any change, then one row for each change.
 
     Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
@@ -102,7 +102,7 @@ def render_picture_table(changes: Sequence[str]) -> str:
 
 
 def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> str:
-    """Write the HTML cells of a row: one picture without normalization, and by each scheme."""
+    """Return a table row's HTML cells: picture `which` without normalization, then normalized by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
     for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
@@ -120,7 +120,7 @@ def _describe_scope(scheme: Scheme) -> str:
 
 
 def _write_image_html(values: np.ndarray, scale: np.ndarray) -> str:
-    """Return a picture as HTML; black and white are the 1% darkest and brightest of `scale`, or 0 and 1."""
+    """Return an HTML image of values; black and white are the 1% quantiles of `scale`, or 0 and 1 if it lies there."""
 
     values, scale = values[..., :3], scale[..., :3]
     is_plain = scale.min() >= 0 and scale.max() <= 1

@@ -36,7 +36,7 @@ class ReadyQuestion:
 
     @property
     def values(self) -> View:
-        """The page values that ask exactly this question, by their names in the link."""
+        """The page values that ask exactly this question, by URL parameter."""
         is_first = self is QUESTIONS[0]  # the default where nothing is demanded
         asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}
         return asked | {"conditions": list(self.conditions), "pick": ""}
@@ -90,7 +90,7 @@ def find_question(demands: Demands) -> ReadyQuestion | None:
 
 @lru_cache(maxsize=64)
 def describe_known_answers(demands: Demands) -> str:
-    """Describe which of the best known schemes meet the demands, in sentences.
+    """Describe in sentences which of the best-known schemes meet the demands.
 
     Example:
         >>> describe_known_answers(Demands("conv", need=("case-rescaling",)))
@@ -108,7 +108,7 @@ def describe_known_answers(demands: Demands) -> str:
 
 
 def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
-    """Describe how many schemes of the layer meet the demands, in a sentence.
+    """Describe in a sentence how many schemes of the demands' layer meet the demands.
 
     Example:
         >>> asked = Demands("dense", need=("case-rescaling",))

@@ -50,7 +50,7 @@ def explain_no_answer(demands: Demands) -> RefusalReason | None:
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
-    """Return the demands reduced to this subset, with these weight schemes allowed before the layer."""
+    """Return the demands reduced to `subset`; `weights`: keys of the weight schemes allowed before the layer."""
     absorbed, let_through = (
         tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )
@@ -108,7 +108,7 @@ def _write_field_requirement(demand: Demand, layer: str) -> str:
 
 
 def find_inner_axes(demand: Demand, layer: str) -> list[str]:
-    """Return the axes of a layer on which a demand depends."""
+    """Return the axes of a layer whose averaging, or not, decides whether a scheme meets a demand."""
     key, _ = demand
     if key in CONDITIONS:
         return select_present_axes(CONDITIONS[key].inside, layer)
@@ -117,7 +117,7 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
 
 
 def _sort_fronts_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """Split the weight schemes by whether a demand holds with all fields, none, or only dividing ones."""
+    """Return keys of weight schemes behind which a demand holds for all fields, for none, or only for dividing ones."""
     enough, never, divided = [], [], []
     for front in demands.weights:
         answers, divides = evaluate_behind_front(demands.layer, front, demand)
@@ -158,7 +158,7 @@ def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
 
 
 def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> str:
-    """Return the end of a reason if the demands together leave no axis to reduce; else an empty string."""
+    """Return the end of a reason, ": on a … layer nothing is left to average over"; "" if an axis is left to reduce."""
     kept = {axis for each in conflicting if each[1] for axis in find_inner_axes(each, demands.layer)}
     if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
@@ -169,7 +169,7 @@ def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> st
 
 
 def _suggest_other_fronts(demands: Demands) -> str:
-    """Return a sentence on other weight schemes with which schemes meet the demands; empty if there are none."""
+    """Return a sentence that names other weight schemes with which the demands can be met; "" if there are none."""
     others = [
         key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
     ]

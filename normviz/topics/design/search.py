@@ -40,7 +40,7 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of the schemes in a set that are registered, and so have names.
+    """Keys of the registered schemes in a set of schemes, counted by the search or not.
 
     Attributes:
         counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
@@ -52,7 +52,7 @@ class NamedSchemes:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of all schemes."""
+        """Keys of all schemes, counted and not counted."""
         return *chain(*self.counted), *self.uncounted
 
 
@@ -73,7 +73,7 @@ class SchemesByInvariances:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """Group of schemes that miss the same few demands.
+    """Schemes that meet all demands except the same few.
 
     Attributes:
         missed: keys of the missed demands.
@@ -87,12 +87,12 @@ class NearMiss:
 
 
 def find_varying_axes(layer: str) -> tuple[int, ...]:
-    """Return the positions of the axes longer than 1: N and C of a dense layer, all of a convolution."""
+    """Return the positions in (N, H, W, C) of the axes longer than 1: N and C if dense, all if convolutional."""
     return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
 
 
 def list_fields(layer: str) -> list[Field | None]:
-    """List all fields of a layer; None stands for the field that is own on every axis."""
+    """List all fields of a layer that the search tries; None stands for no averaging along any axis."""
     axes, found = find_varying_axes(layer), []
     for chosen in product(SEARCHED_RULES, repeat=len(axes)):
         # On an axis of length 1, averaging changes nothing.
@@ -103,14 +103,14 @@ def list_fields(layer: str) -> list[Field | None]:
 
 
 def build_scheme_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
-    """Build the scheme with these fields behind a weight scheme."""
+    """Build the scheme that averages and divides over these fields; `weights`: key of its weight scheme."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
     return make_custom_scheme(summation, suppression, weight=None if weights == "none" else weights)
 
 
 def get_weight_scheme_key(scheme: Scheme) -> str:
-    """Return the key of a scheme's weight scheme; for a scheme on weights, its own key."""
+    """Return the key of a scheme's weight scheme, "none" without one; for a scheme on weights, its own key."""
     return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 
@@ -122,7 +122,7 @@ def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None
 
 
 def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
-    """Return the invariances of a scheme on a layer at ε = 0, by the rule of `theory`; none without normalization."""
+    """Return the transformations to which a scheme is invariant on a layer at ε = 0, as predicted by `core.theory`."""
     if scheme.is_baseline:
         return ()
     return find_invariances(scheme, layer, *SHAPES[layer])
@@ -134,7 +134,7 @@ def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:
 
 
 class _SchemeIndex(NamedTuple):
-    """Properties of all schemes of a layer as arrays over (front, summation field, suppression field).
+    """Properties of all schemes of a layer, as arrays over (weight scheme, summation field, suppression field).
 
     Attributes:
         fields: the fields, F of them with P patterns.
@@ -174,7 +174,7 @@ def _build_scheme_index(layer: str) -> _SchemeIndex:
 
 
 def _generalize_field(field: Field | None) -> Field | None:
-    """Return a field with `full` along every axis on which several indices share a statistic."""
+    """Return a field with the rule `full` along every averaged axis except N; None for None."""
     if field is None:
         return None
     first, *rest = field.rules
@@ -182,14 +182,14 @@ def _generalize_field(field: Field | None) -> Field | None:
 
 
 def _generalize_pair(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """Return the front and both fields with `full` along every averaged axis; `theory` distinguishes no more."""
+    """Return the weight scheme's key and both fields with `full` on every averaged axis; `theory` needs no more."""
     front, *both = pair
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
     return front, a, b
 
 
 def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray:
-    """Return the order of all schemes: by front, different fields, number of groups, and number of steps."""
+    """Return flat positions in (fronts, F, F), the schemes without weight scheme and with fewest fields first."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
     there = np.array([field is not None for field in every], int)
@@ -204,10 +204,10 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
     return np.lexsort([key.ravel() for key in keys[::-1]])
 
 
-def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """Return the positions of the allowed weight schemes, and for all their pairs of fields the demands that are met.
+def _evaluate_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
+    """Return the positions of the allowed weight schemes, and which demands each scheme behind them meets.
 
-    The second is boolean: (fronts, pairs of fields, demands)."""
+    The second is boolean, (fronts, P, P, demands), for P patterns of fields."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.all_demands]
     return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [
@@ -216,12 +216,12 @@ def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
 
 
 def _read_invariances(row: Sequence[bool] | np.ndarray) -> Invariances:
-    """Return the invariances in a row of properties, True for those of `DEMANDABLE` that a scheme has."""
+    """Return the transformations that `row`, a Boolean for each property in `DEMANDABLE`, marks as True."""
     return tuple(key for key, there in zip(DEMANDABLE, row, strict=True) if there and key in TRANSFORMATIONS)
 
 
 class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
-    """Schemes that meet demands, with their invariances, the simplest first; each is built on access."""
+    """Sequence of (scheme, its invariances) that meet demands, the simplest first; each is built on access."""
 
     def __init__(self, demands: Demands, positions: np.ndarray) -> None:
         self._demands, self._positions = demands, positions
@@ -248,8 +248,8 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
 
 
 def find_schemes(demands: Demands) -> FoundSchemes:
-    """Return the schemes that meet the demands, with their invariances; the simplest first."""
-    fronts, answers = _test_demands(demands)
+    """Return the schemes that meet the demands, each with its invariances; the simplest comes first."""
+    fronts, answers = _evaluate_demands(demands)
     index = _build_scheme_index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
     chosen[fronts] = answers.all(-1)
@@ -259,7 +259,7 @@ def find_schemes(demands: Demands) -> FoundSchemes:
 
 @lru_cache(maxsize=64)
 def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[SchemesByInvariances, ...]:
-    """Count the schemes of each set of invariances that occurs, from the smallest set."""
+    """Count the schemes of each occurring set of invariances, smallest set first; `weights`: allowed weight schemes."""
     index = _build_scheme_index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
@@ -276,7 +276,7 @@ def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Schem
 
 
 def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
-    """Split registered schemes into those that the search counts and others, and join those with the same x̂."""
+    """Group keys of registered schemes by equal x̂, and separate those that the search does not count."""
     counted: dict[object, list[str]] = {}
     uncounted = []
     for row in rows:
@@ -291,7 +291,7 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
 
 
 def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Scheme]:
-    """Return the registered schemes with these fronts whose x̂ on a layer is more than zeros and signs."""
+    """Return the registered schemes with these weight schemes whose x̂ on a layer is not always 0, 1 or −1."""
     return [
         row for row in NAMED_SCHEMES.values() if get_weight_scheme_key(row) in front_keys and _is_countable(row, layer)
     ]
@@ -306,7 +306,7 @@ def _is_countable(scheme: Scheme, layer: str) -> bool:
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
-    """Return True if a scheme, with any rules, meets the demands."""
+    """Return True if a scheme meets the demands, also a scheme whose rules the search does not try."""
     stands = get_weight_scheme_key(scheme) in demands.weights and _is_countable(scheme, demands.layer)
     return stands and demands.are_met_by(find_properties(scheme, demands.layer))
 
@@ -324,7 +324,7 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     """Find the schemes that miss the fewest demands, grouped by the missed demands."""
-    fronts, answers = _test_demands(demands)
+    fronts, answers = _evaluate_demands(demands)
     schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
     least = misses.sum(1).min()
@@ -346,7 +346,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     """Find the fewest demands that no scheme meets together; empty if a scheme meets all."""
-    _, answers = _test_demands(demands)
+    _, answers = _evaluate_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.all_demands) + 1):
         for some in combinations(range(len(demands.all_demands)), count):
@@ -356,7 +356,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 
 def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of fields meet a demand behind a weight scheme, (P, P), and which divide, (P,)."""
+    """Return which pairs of field patterns meet a demand behind a weight scheme, (P, P), and which divide, (P,)."""
     index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)

@@ -25,7 +25,7 @@ DEMAND_LABELS = {"either": "Does not matter", "need": "Ignored", "without": "Not
 
 
 def format_pick(scheme: Scheme, layer: str) -> str:
-    """Format a scheme as text for the link: its fields and its weight scheme, or its key.
+    """Format a scheme as URL text: its fields and its weight scheme, or its key.
 
     Schemes that compute the same on the layer have the same text.
     """
@@ -46,7 +46,7 @@ def parse_pick(text: str) -> Scheme | None:
 
 
 def validate_pick(given: Any, view: View) -> str:
-    """Return the text of a picked scheme. Raises ValueError if it does not fit the layer."""
+    """Return `given`, the URL text of a picked scheme. Raises ValueError if the scheme does not fit the layer."""
     text = str(given)
     if (scheme := parse_pick(text)) is not None and scheme.activation_part is not None:
         scheme.check(SHAPES[view["layer"]][0])
@@ -84,7 +84,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True, as every value matters in every view."""
+    """Return True: every value matters in every view."""
     return True
 
 
@@ -102,7 +102,7 @@ FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", 
 
 
 def translate_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Convert a link to a former panel to today's page and link.
+    """Convert the URL parameters of a former panel; return today's page and its URL parameters.
 
     The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab, and so is
     instance norm, of which a former panel showed γ and β of another picture.

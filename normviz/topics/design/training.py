@@ -45,7 +45,7 @@ ANSWER_CODES = (False, True, None)
 
 @lru_cache(maxsize=16)
 def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
-    """Return the schemes of each set of invariances, and a random order in which the simplest comes first."""
+    """Return the schemes of each set of invariances, and an order of training: the simplest, then random."""
     rng = np.random.default_rng(seed)
     sets = sorted(kind.invariances for kind in take_census(layer, weights))
     every = [find_schemes(demand_exactly(invariances, layer, weights)) for invariances in sets]
@@ -92,7 +92,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 @dataclass(frozen=True)
 class TwinTraining(ArrayJob, kind="design/twins", version=4):
-    """Job that measures schemes and trains them with their twins.
+    """Job that measures schemes and trains them, each beside copies of which one thing is transformed (twins).
 
     Attributes:
         rows: the schemes.
@@ -110,7 +110,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(NETWORKS))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure and train stack by stack; yield the results so far.
+        """Measure and train the schemes stack by stack; yield the results of all finished stacks after each.
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
@@ -123,7 +123,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
             so_far = partial(self._arrays, tuple(cells), results)
-            for share in _measure(results, schemes, self.setting):
+            for share in _measure_and_train(results, schemes, self.setting):
                 done = (start + share * len(schemes)) / len(self.rows)
                 yield JobStep(done, partial(so_far, done))
             cells += build_cells(schemes, self.setting, results)
@@ -146,8 +146,8 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         }
 
 
-def _measure(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
-    """Measure and train schemes, and store the outcomes in `results`; yield the finished share, below 1."""
+def _measure_and_train(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+    """Measure and train schemes, and store the outcomes in `results`; yield the finished share, from 0 to below 1."""
     from normviz.train import twins  # imports torch
 
     for scheme, gaps in zip(schemes, twins.measure_output_gaps(schemes, setting), strict=True):

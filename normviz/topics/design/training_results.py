@@ -60,7 +60,7 @@ class TwinCount(NamedTuple):
 
 
 def list_twin_answers(results: Results) -> list[TwinAnswer]:
-    """Return the answers of all jobs, scheme by scheme, in the order of `TRANSFORMATIONS`."""
+    """Return predicted and measured invariances of all trained schemes, each in the order of `TRANSFORMATIONS`."""
     found = []
     for job, arrays in results.items():
         columns = [arrays[name].ravel().tolist() for name in TwinAnswer._fields[2:]]
@@ -84,7 +84,7 @@ def count_by_set(jobs: Sequence[TwinTraining], results: Results) -> dict[Invaria
 
 
 def describe_exceptions(results: Results, layer: str) -> tuple[list[str], list[str]]:
-    """Return a sentence on each answer that differs from the prediction, and on each other one that is missing."""
+    """Return sentences on the answers that differ from the prediction, and sentences on missing answers."""
     differing, missing = [], []
     for answer in list_twin_answers(results):
         if answer.agrees and not answer.why:

@@ -30,7 +30,7 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
 
 
 def _describe_reach(field: Field, layer: str) -> str:
-    """Describe the axes of a layer along which elements share a statistic."""
+    """Describe the averaged axes of a field on a layer: "N, 2 groups of C"."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
     words = {"full": "{axis}", "groups": "{rule.parameter_or_zero} groups of {axis}", "window": "windows of {axis}"}

@@ -43,7 +43,7 @@ def show_panels(view: View, theme: str) -> None:
     focus = find_focus(view, result.v)
     pixel = compute_saturation(x, scheme, focus)
     stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": result.xhat}
-    st.markdown(_write_headline(view, stages))
+    st.markdown(_format_headline(view, stages))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         is_chosen = view["row"] is not None and view["column"] is not None
@@ -134,7 +134,7 @@ def _describe_nearby(view: View) -> str:
     return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}." if mean or axes else ""
 
 
-def _write_headline(view: View, stages: dict[str, np.ndarray]) -> str:
+def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
     """Return the headline: the contrast of the right half, before and after normalization."""
     if not view["over"]:
         return (

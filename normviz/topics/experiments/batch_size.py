@@ -78,7 +78,7 @@ class Setting(ComparisonSetting):
             self.check((size, *self.shape[1:]))
 
     def count_steps(self, size: int) -> int:
-        """Return the number of steps at a batch size."""
+        """Return the steps of training at a batch size: equal for all sizes, or equal numbers of examples."""
         return self.steps if self.equal == "steps" else max(self.steps * REFERENCE_SIZE // size, 1)
 
 
@@ -154,7 +154,7 @@ def report(setting: Setting, results: Results) -> Report:
         *_draw_error_curves(begun),
         *([] if noise is None else [_draw_statistics_noise(noise)]),
     ]
-    headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
+    headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -318,7 +318,7 @@ def _format_sizes(sizes: Sequence[int]) -> str:
     return f"{sizes[0]} to {sizes[-1]}" if is_range else join_words(sizes, "and")
 
 
-def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
     """Return the headline once all sizes are trained: those at which one scheme of the pair beats the other."""
     name, other = (setting.names[k] for k in pair)
     signs = _find_size_signs(ended_outcomes, pair)
@@ -334,14 +334,14 @@ def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: t
     return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
-def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the comparison at all sizes, or the errors at the smallest trained size until then."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
     small, pair = min(ended_outcomes), _choose_compared_schemes(setting, ended_outcomes)
     if pair and len(ended_outcomes) == len(BATCH_SIZES):
-        return _write_complete_headline(setting, ended_outcomes, pair)
+        return _format_complete_headline(setting, ended_outcomes, pair)
     first, *others = pair or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended_outcomes[small][k].final_errors):.0%}" for k in (first, *others)}
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)

@@ -82,7 +82,7 @@ def report(setting: Setting, results: Results) -> Report:
     ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
     verdict, lead = judge_paper_claims(ended, setting.schemes, budget)
-    return Report(_write_headline(ended), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
+    return Report(_format_headline(ended), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
 
 
 def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec
     )  # fmt: skip
 
 
-def _write_headline(ended_outcomes: Outcomes) -> str:
+def _format_headline(ended_outcomes: Outcomes) -> str:
     """Return the headline: layer norm's training loss against batch norm's, with and without padding."""
     pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):

@@ -148,7 +148,7 @@ def report(setting: Setting, results: Results) -> Report:
         for name in ("test", "validation", "training"):
             table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
     figures = [_draw_test_errors(begun)] if begun else []
-    return Report(_write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
@@ -162,7 +162,7 @@ def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors without normalization and with the first scheme."""
     if not ended_outcomes:
         return describe_progress(each.name for each in begun_outcomes.values())

@@ -13,7 +13,7 @@ SETTING_NAMES = {"length": "steps"}
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentJob(ArrayJob):
-    """Job that computes results of an experiment on a chosen device.
+    """Base of the jobs of experiments, which compute arrays on a chosen device.
 
     Attributes:
         device: a key of `DEVICES`.
@@ -32,7 +32,7 @@ class ExperimentJob(ArrayJob):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworksJob(ExperimentJob):
-    """Job that measures or trains networks.
+    """Base of jobs that measure or train networks, one for each seed.
 
     Attributes:
         networks: the seeds of the networks, one each.
@@ -43,7 +43,7 @@ class NetworksJob(ExperimentJob):
 
 @dataclass(frozen=True, kw_only=True)
 class SchemeJob(NetworksJob):
-    """Job that trains the networks of one scheme.
+    """Base of jobs that train networks of one scheme, one for each seed.
 
     Attributes:
         row: the scheme.

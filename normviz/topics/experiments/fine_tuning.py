@@ -60,7 +60,7 @@ TASK_TITLES = {"old": "First task", "new": "New task"}
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the fine-tuning."""
+    """Settings of the fine-tuning: the new task, the ways to fine-tune, and the training."""
 
     task: str = choice("faint", TASK_NAMES, label="New task", control="menu")
     ways: Sequence[str] = multiple_choice(

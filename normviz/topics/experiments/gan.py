@@ -130,7 +130,7 @@ def report(setting: Setting, results: Results) -> Report:
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
     draws = [_draw_modes_by_step, _draw_generated_points] if begun else []
-    headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
+    headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate_results(setting, ended))
 
 
@@ -218,7 +218,7 @@ def _make_mode_circles(deviation: float) -> Curve:
     return Curve("a mode of the data", x, y, -1)
 
 
-def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the covered modes of two schemes at the larger number of discriminator steps."""
     wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
     pair = wanted if len(wanted) == 2 else choose_headline_schemes(setting.rows, 2)

@@ -155,7 +155,7 @@ def report(setting: Setting, results: Results) -> Report:
         for seed, error in zip(setting.networks, by_seed, strict=True)
     ]
     ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
-    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), tabulate(rows))
+    return Report(_format_headline(setting, ended), figures, _judge_claim(setting, ended), tabulate(rows))
 
 
 def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
@@ -206,7 +206,7 @@ def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> F
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
-def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
+def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
     """Return the headline: the range of mean test errors over all initial γ and β, for the first trained scheme."""
     if not ended_errors:
         return "Not all first values are tried yet."

@@ -53,7 +53,7 @@ LAYER_WIDTH = 32
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the trainings at many learning rates."""
+    """Settings of the training at many learning rates, and of when a network counts as trained."""
 
     schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms", "weight"))
     optimizer: str = choice("sgd", OPTIMIZER_NAMES, label="Optimizer")
@@ -119,7 +119,7 @@ def report(setting: Setting, results: Results) -> Report:
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
     figures = [_draw_error_curves(setting, outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
-    return Report(_write_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
@@ -160,7 +160,7 @@ def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
     return ", ".join(f"{each.name} {each.final_error_text} at {typeset(each.rate)}" for each in outcomes)
 
 
-def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
+def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
     """Return the headline: the scheme whose largest learning rate exceeds that of no normalization most."""
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:

@@ -236,7 +236,7 @@ def _show_data(about: str) -> None:
 
 
 def _draw_panels(spec: FigureSpec, theme: str, row_height: str = "") -> None:
-    """Draw the panels of a report's figure, except those of chosen learning rates.
+    """Draw each panel of a report's figure as a chart, except panels of chosen learning rates.
 
     `row_height`: the height of curves in CSS, by default that of `compute_figure_height`.
     """

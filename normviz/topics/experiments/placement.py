@@ -130,7 +130,7 @@ def report(setting: Setting, results: Results) -> Report:
         "the scale": _judge_mean_square_growth(chain),
     }
     verdict = join_verdicts({topic: replace(each, condition=condition) for topic, each in found.items()})
-    return Report(_write_headline(depth, runs), figures, verdict, _tabulate_results(setting, ended))
+    return Report(_format_headline(depth, runs), figures, verdict, _tabulate_results(setting, ended))
 
 
 def _make_placement_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
@@ -228,7 +228,7 @@ def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
     return format_mean_percent(outcome.errors_by_rate[k])
 
 
-def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
+def _format_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     """Return the headline: the ratio of gradients in the deepest networks, or the progress until it is measured."""
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
@@ -297,7 +297,7 @@ def _choose_largest_rate(warm: GridOutcome) -> int | None:
 
 
 def _compare_warmup_benefit(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
-    """Return the mean of `post`, the rise of post norm's errors without warm-up, tested against 0 and pre norm's rise.
+    """Return the mean rise of post norm's errors without warm-up, `post`, tested against 0 and against pre norm's.
 
     Its p-value is the larger one of the rise and of its excess over pre norm's rise: both have to be clear.
     """

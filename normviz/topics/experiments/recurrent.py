@@ -121,7 +121,7 @@ def report(setting: Setting, results: Results) -> Report:
         "the gradients": judge_gradients(setting, setting.gain, together, apart, scaled),
     }
     verdicts = {topic: replace(each, condition=condition) for topic, each in found.items()}
-    headline, table = _write_headline(setting, together, begun), _tabulate_results(setting, runs)
+    headline, table = _format_headline(setting, together, begun), _tabulate_results(setting, runs)
     return Report(
         headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True))
     )
@@ -253,7 +253,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT_NOTE)
 
 
-def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
+def _format_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
     """Return the headline: the range over γ of the gradient's factor per step, or the progress until it is measured."""
     gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
     return gains or describe_progress(setting.names[k] for k in begun_results)

@@ -52,7 +52,7 @@ def list_leading_steps(max_wait: int) -> range:
 
 @dataclass(frozen=True)
 class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=3):
-    """Job that trains networks of one scheme on sequences of unequal length, at all learning rates and seeds.
+    """Job that trains recurrent networks of one scheme on sequences of unequal length, at all learning rates and seeds.
 
     Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
     training, (rates, seeds), and the test errors on all lengths, (lengths, rates, seeds): "by_step" with the statistics

@@ -198,5 +198,5 @@ def start_table(networks: Sequence[int], name: str, values: Sequence[Any]) -> di
 
 
 def format_percent(share: float) -> str:
-    """Format a share as a percentage: 3.2%, 100.0%."""
+    """Format a share as a percentage with one decimal: 0.032 gives "3.2%"."""
     return f"{100 * float(share):.1f}%".replace("-", "−")

@@ -156,7 +156,7 @@ def report(setting: Setting, results: Results) -> Report:
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
         "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    return Report(_write_headline(setting, levels), figures, joined, table, verdicts)
+    return Report(_format_headline(setting, levels), figures, joined, table, verdicts)
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
@@ -200,7 +200,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
     )  # fmt: skip
 
 
-def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
+def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
     """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers."""
     if not levels:
         return NOT_TRAINED.says

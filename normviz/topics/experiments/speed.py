@@ -39,7 +39,7 @@ SIMPLER, OTHER = "rms", "layer-channels"
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
-    """Settings of the timing."""
+    """Settings of the timing: rounds, schemes and the size of the tensors."""
 
     seeds: int = integer(
         20, 5, 60, label="Rounds", help=f"In each, everything is timed {TIMING_REPEATS} times, in turn."
@@ -166,7 +166,7 @@ def report(setting: Setting, results: Results) -> Report:
     if compared := _compare_times(setting, found):
         figures.insert(0, _draw_ratios(compared, found))
     return Report(
-        _write_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
+        _format_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
     )
 
 
@@ -266,7 +266,7 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatio
     }
 
 
-def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
+def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
     """Return the headline: the range of the ratio over sizes, implementations and passes, or the progress so far."""
     if len(ended_results) < len(EXAMPLES):
         return f"{len(ended_results)} of {len(EXAMPLES)} sizes are timed."

@@ -130,7 +130,7 @@ def report(setting: Setting, results: Results) -> Report:
         names = ("running averages", "recalculated", *(f"own, of {size}" for size in TEST_BATCH_SIZES))
         for name, errors in zip(names, (running, recalculated, *own), strict=True):
             table[f"{key}, {name}"] = errors.ravel().tolist()
-    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), table)
+    return Report(_format_headline(setting, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
@@ -192,7 +192,7 @@ def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, Gr
 
 
 def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list[MeanDifference], list[int]]:
-    """Return all differences of test errors and their clear signs, by Holm's correction for their number.
+    """Return differences of test errors, and their signs, 0 where not clear by Holm's correction for their number.
 
     First the gain by recalculated statistics at every strength above 0. Then, at the strength of the headline:
     recalculated statistics against no shift, own against recalculated statistics, and layer norm against batch norm.
@@ -208,7 +208,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
     return found, find_clear_signs(found)
 
 
-def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
+def _format_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
     """Return the headline: the test errors with running averages and with recalculated statistics, if these help."""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED.says

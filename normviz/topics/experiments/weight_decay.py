@@ -186,7 +186,7 @@ def report(setting: Setting, results: Results) -> Report:
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)] if found else []
-    headline, verdict = _write_headline(setting, ended), _judge_claim(setting, ended)
+    headline, verdict = _format_headline(setting, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
 
@@ -259,7 +259,7 @@ def _format_geometric_mean(values: np.ndarray) -> str:
     return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
 
-def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
+def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
     """Return the headline: the effect of weight decay with batch norm or, without it, with the first trained scheme."""
     row = next((row for row in ended_outcomes if row.key == "batch"), next(iter(ended_outcomes), None))
     if row is None:

@@ -25,7 +25,7 @@ OPTIMIZERS = {"sgd": "SGD", "adam": "Adam"}
 
 @dataclass(frozen=True)
 class RateSetting:
-    """Setting of a training: learning rate of W, number of steps, factor δ of the twin's W, and seed."""
+    """Setting of a training: learning rate of W, number of steps, factor δ on the copy's W, and seed."""
 
     rate: float = real(0.3, 0.01, 1.0, label="Learning rate η", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     steps: int = integer(300, 20, MAX_STEPS, label="Steps", stops=(20, 50, 100, 200, 300, MAX_STEPS))
@@ -36,7 +36,7 @@ class RateSetting:
 
 
 class TrainingCurves(NamedTuple):
-    """Training runs side by side, by step; `length` has one row more, for the start.
+    """Measurements of several training runs by step; `length` has one more row, for the initial weights.
 
     Attributes:
         length: ‖W‖, (steps + 1, runs).
@@ -60,7 +60,7 @@ class TrainingCurves(NamedTuple):
         return self.rates / self.length[:-1] ** 2
 
     def measure_score_gap(self, run: int) -> float:
-        """Return the largest difference of a run's scores from its reference, relative to the largest score."""
+        """Return a run's largest difference of class scores from its reference run, relative to the largest score."""
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
 
@@ -69,7 +69,7 @@ Direction = Callable[[list[np.ndarray]], list[np.ndarray]]
 
 
 def make_adam() -> Direction:
-    """Make a function that converts the gradients of each step to Adam's direction m̂ / (√v̂ + ε)."""
+    """Return a function from the gradients of a step to Adam's direction m̂ / (√v̂ + ε); it stores m and v."""
     averages: list[list[Any]] = [[], []]
     steps = 0
 
@@ -97,7 +97,7 @@ def train_side_by_side(
     reference_runs: Sequence[int],
     optimizer: str = "sgd",
 ) -> TrainingCurves:
-    """Train several runs side by side on the same mini-batches by W ← W - η · direction.
+    """Train several networks on the same mini-batches by W ← W − η · direction; return their measurements.
 
     Args:
         seed: of the weights and of the mini-batches.
@@ -131,12 +131,12 @@ def train_side_by_side(
 
 
 def train_single(training: RateSetting) -> TrainingCurves:
-    """Train one network by SGD."""
+    """Train one network by SGD with the setting's learning rate; δ is not used."""
     return train_side_by_side(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
 
 
 def measure_pythagoras_gap(curves: TrainingCurves) -> float:
-    """Measure how far ‖W'‖² departs from ‖W‖² + η²‖∂L/∂W‖² over a run, relative to it."""
+    """Return the largest relative error of ‖W'‖² = ‖W‖² + η²‖∂L/∂W‖² over the steps of a run."""
     squares = curves.length[:, 0] ** 2
     expected = squares[:-1] + (curves.rates[:, 0] * curves.slope[:, 0]) ** 2
     return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))
@@ -150,7 +150,7 @@ TWIN_STEPS = 100
 
 
 def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]:
-    """Measure how far twins that start from δW depart from the original, by the power p of their rate η δᵖ.
+    """Return the score gap of copies that start from δW and train at the rate η δᵖ, by the power p.
 
     The runs take at most `TWIN_STEPS` steps. SGD has the setting's learning rate, Adam `ADAM_RATE`. Table 1 predicts
     the power that keeps the twin equal: `normviz.core.transformations.Transformation.compute_rate_factor`.

@@ -28,7 +28,7 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
 def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure:
-    """Return a figure of x and v = x − μ in three dimensions, with the plane of centred vectors, at the end also x̂."""
+    """Return a 3D figure of x, v = x − μ and the plane of centred vectors; at the last stage also of x̂."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
     figure = _create_scene(reach, stage, colours)
@@ -46,7 +46,7 @@ def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure
 
 
 def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
-    """Return a figure of the same step of gradient descent from v and from ½ v, with the angle that each turns."""
+    """Return a figure of the same gradient descent step from v and from ½ v, with the angle by which each turns."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
     reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
@@ -61,7 +61,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
 
 
 def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with the three axes and the plane; at the stage "divide" also the circle."""
+    """Return a figure with three axes and the plane of centred vectors; at the stage "divide" also the circle."""
     figure = Figure()
     ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
@@ -95,13 +95,13 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
 def _make_ring() -> np.ndarray:
-    """Make the corners of the circle of radius 1 in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
+    """Return points on the unit circle in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 
 
 def _draw_surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **triangles: Any) -> None:
-    """Draw a translucent surface of points (points, 3)."""
+    """Add a translucent surface through points, (points, 3), to a figure; `triangles`: Plotly's mesh settings."""
     x, y, z = points.T
     light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
     figure.add("mesh3d", x=x, y=y, z=z, color=colour, opacity=opacity, lighting=light, **triangles, **_QUIET)
@@ -111,7 +111,7 @@ def _draw_vector(
     figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, share: float = 1.0,
     width: float = 8,
 ) -> None:  # fmt: skip
-    """Draw an arrow, labelled at its end or at a share of its length; one of length 0 as a point."""
+    """Add an arrow to a figure, labelled at `share` of its length; an arrow of length 0 is drawn as a point."""
     x, y, z = np.stack([start, start + share * (end - start), end]).T
     length = float(np.linalg.norm(end - start))
     figure.add(
@@ -141,5 +141,5 @@ def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, sid
 
 
 def _format_point(position: np.ndarray) -> dict[str, float]:
-    """Format a point as plotly.js takes it."""
+    """Return a point as Plotly's {"x": …, "y": …, "z": …}."""
     return dict(zip("xyz", position.tolist(), strict=True))

@@ -46,7 +46,7 @@ FORMER_VALUES = (*FORMER_FISHER_VALUES, "gradient", "beside", "trained", "direct
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link of today for a link of an earlier version; a link of today stays as it is.
+    """Convert URL parameters of an earlier version, if they are; return today's page and its URL parameters.
 
     The page opened on the Fisher information, which no link named, and had a panel with slices through the loss. The
     nearest panel is the one on the length of the weights. The picture had a switch for its gradient.
@@ -67,11 +67,11 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def get_rate_run(training: rate.RateSetting) -> rate.TrainingCurves:
-    """Return the course of one run; the caller sets δ to its default, which the run does not use."""
+    """Return the measurements of one run; the caller sets δ, which the run does not use, to its default."""
     return rate.train_single(training)
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def get_twin_gaps(training: rate.RateSetting) -> dict[str, dict[int, float]]:
-    """Return the gaps of the twins by optimizer and power."""
+    """Return the score gaps of the copies that start from δW, by optimizer and power p of their rate η δᵖ."""
     return {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}

@@ -59,7 +59,7 @@ class ForwardPass(NamedTuple):
 
 
 class DescentStep(NamedTuple):
-    """Step of gradient descent on x: the forward pass before it, Δx = −η ∂L/∂x (3,), and the one after.
+    """Step of gradient descent on x: forward pass before it, Δx = −η ∂L/∂x (3,), and forward pass after it.
 
     For one example it is the step of a bias that the layer before adds to its output x: ∂L/∂b = ∂L/∂x.
     """
@@ -90,7 +90,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
 
 
 def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
-    """Take a step of gradient descent on three values, for a fixed gradient ∂L/∂x̂.
+    """Return a gradient descent step on three values, for a fixed gradient ∂L/∂x̂, with x̂ before and after.
 
     Example:
         >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))
@@ -103,7 +103,7 @@ def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
 
 
 def _to_tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return three values as one example (1, 1, 1, 3)."""
+    """Return three values as a tensor of one example, (1, 1, 1, 3)."""
     return np.reshape(np.asarray(x, float), (1, 1, 1, CHANNELS))
 
 

@@ -69,7 +69,7 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _write_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
+    texts = {name: _format_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
     for (start, end), path in GRAPH_EDGES.items():
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
@@ -97,7 +97,7 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
     return figure
 
 
-def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
+def _format_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
     """Return a box's lines: formula, value and, if given or computed by `step`, gradient."""
     if not box.field:
         return [box.formula]

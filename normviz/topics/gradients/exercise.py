@@ -69,13 +69,13 @@ class Exercise:
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
-    def write_template(self) -> str:
+    def format_template(self) -> str:
         """Return a Python script to fill in, which loads the inputs and saves the answer."""
         parameters = [get_parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
         return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
-    def write_command(self) -> str:
+    def format_command(self) -> str:
         """Return the `normviz answer` command that checks an answer as the page does."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"

@@ -61,7 +61,7 @@ class NormalizationRecipe:
 
 
 class ForwardSteps(NamedTuple):
-    """Values of a forward pass by a recipe: v, w, r = 1/σ, its derivative ∂r/∂s, and x̂.
+    """The forward pass of a recipe: centred v, averaged w, r = 1/σ, its derivative ∂r/∂s by the mean square s, and x̂.
 
     For absolute values, w is half of the sign, so that 2w is the derivative of the averaged quantity, as for squares.
     """

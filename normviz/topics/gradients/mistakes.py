@@ -37,7 +37,7 @@ MISTAKES: dict[str, Mistake] = index_by_key(
     Mistake(
         "other-eps",
         "another ε",
-        "The formula is right, with another ε than the one that was given.",
+        "The formula is right, but its ε is not the given one.",
         "Use the ε of the inputs; a framework's own differs, and what is given may be σ² or σ.",
     ),
     Mistake(
@@ -76,7 +76,7 @@ MISTAKES: dict[str, Mistake] = index_by_key(
     Mistake(
         "mean-square",
         "E[x²] in place of the variance",
-        "It divides by the root of the mean square of x, where that of x − μ is meant.",
+        "It divides by the root mean square of x instead of x − μ.",
         "Subtract the mean before you square.",
     ),
     Mistake("no-division", "not divided", "Nothing divides.", "Divide by √(σ² + ε)."),

@@ -30,7 +30,7 @@ LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
 
 
 def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
-    """Draw the controls of shape and scheme in container `first`, those of data and rarer ones in `rest`."""
+    """Draw the controls of shape and scheme in container `first`, and all others in container `rest`."""
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
@@ -73,7 +73,7 @@ def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
         draw_eps_control(view)
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has_parameter(scheme, name)]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="learned"):
         for name in learned:
             st.number_input(labels[name], -10.0, 10.0, step=0.1, **make_widget_arguments(name))
     if view["data"] != OWN_DATA:

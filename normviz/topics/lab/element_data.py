@@ -23,7 +23,7 @@ def build_element_data(
     view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """Build the data from which the browser describes any element: words, formulas and numbers.
+    """Build the JSON data from which the browser describes any element: texts, formulas and numbers.
 
     `layer`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
@@ -66,7 +66,7 @@ def build_element_data(
 
 
 def _write_parameter_note(scheme: Scheme) -> str:
-    """Write a note on γ, β, τ and ε."""
+    """Return a note on the scheme's γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
     notes = [f"{join_words(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
@@ -89,7 +89,7 @@ def _describe_sharing(bound: wording.SchemeOnShape) -> str:
 
 
 def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
-    """Describe in a sentence which other schemes compute the same x̂ on this shape; empty if there are none.
+    """Return a sentence on other schemes that compute the same x̂ on this shape; "" if there are none.
 
     γ, β and the state for inference may differ.
     """
@@ -105,7 +105,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
 
 def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
-    """Convert formulas to MathML; each is split at = and in long sums, where a line may break."""
+    """Convert formulas to MathML, each form as a list of parts between which a line may break."""
     return [
         {
             "name": line.name,
@@ -119,7 +119,7 @@ def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
 
 
 def shorten_floats(values: np.ndarray) -> np.ndarray:
-    """Return the values flat, as float32 if the displayed digits stay the same."""
+    """Return the values flattened, as float32 if they agree to six digits, else in their own dtype."""
     with np.errstate(over="ignore", under="ignore"):
         half = values.astype(np.float32) if values.dtype == np.float64 else values
     return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
@@ -127,7 +127,7 @@ def shorten_floats(values: np.ndarray) -> np.ndarray:
 
 @ignore_float_warnings
 def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
-    """List name, title and the value of the strongest colour of x, x̂ and y.
+    """Return name, title and the value of the strongest colour for each picture: x, x̂ (or v), y.
 
     The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
@@ -152,7 +152,7 @@ def _find_largest_finite(values: np.ndarray) -> float:
 
 
 def _write_colour_caption(pictures: list[dict]) -> str:
-    """Describe the colours in words, with the scale of each picture."""
+    """Return a sentence on the pictures' colours and scales."""
     scales: dict[float, list[str]] = {}
     for each in pictures:
         scales.setdefault(each["largest"], []).append(each["title"])

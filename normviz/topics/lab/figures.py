@@ -14,7 +14,7 @@ BIN_COUNT = 40
 def draw_histograms(
     panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light", chosen: str = "the field"
 ) -> Figure:
-    """Return a figure of histograms, one panel for each (title, all values, chosen values), with shares per bin.
+    """Return a figure of histograms of shares, one panel for each (title, all values, chosen values).
 
     `chosen` is the name of the chosen values in the legend.
     """
@@ -39,7 +39,7 @@ def draw_histograms(
 
 
 def _compute_bin_edges(values: np.ndarray) -> np.ndarray:
-    """Compute ascending edges of the bins, also for equal values and for values near the largest float."""
+    """Return ascending bin edges, (`BIN_COUNT` + 1,), also for equal values and values near the largest float."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
     if low == high:

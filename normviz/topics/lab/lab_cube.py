@@ -34,7 +34,7 @@ AXIS_ROLES: dict[str, AxisRoles] = {"activation": PLAIN_ROLES, "weight": (2, 0, 
 
 
 class CubeLook(NamedTuple):
-    """Choices for the picture of a cube: its view, its colours and its selected element.
+    """Visitor's choices for the picture of a cube: its view, its colours and its selected element.
 
     Attributes:
         view: "folded" or "unfolded".
@@ -115,7 +115,7 @@ def has_pictures(scheme: Scheme, shape: Shape) -> bool:
 
 
 def describe_layout(shown: str, bound: SchemeOnShape) -> str:
-    """Describe as HTML how axes share the sides of the cube; empty if each has a side of its own."""
+    """Return HTML on how axes share the sides of the cube; "" if each axis has its own side."""
     scheme, shape = bound.scheme, bound.shape
     block, rows, columns, _ = AXIS_ROLES[scheme.tensor]
     called = [AXIS_NAMES[name] for name in scheme.axes]

@@ -40,7 +40,7 @@ from normviz.web.components.plot import show_figure
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
-    """Show the scheme's name and the property of x̂ that it attains, or else what it does."""
+    """Show the scheme's name, and which property x̂ has, such as mean 0 and variance 1, or else what it computes."""
     aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
@@ -81,7 +81,7 @@ def show_element_panel(
 
 
 def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
-    """Show the statistics as a table with a row each, and as a heat map."""
+    """Show the statistics as a table, one row per statistic, and as a heat map."""
     if not scheme.fields:
         st.write(f"No statistics: each element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}.")
         return
@@ -114,7 +114,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 class StatisticsMap(NamedTuple):
-    """Data of a heat map of statistics.
+    """Values, axis names, framed index and texts of a heat map of statistics.
 
     Attributes:
         name: name of the statistic.
@@ -156,7 +156,7 @@ def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Statist
 
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
-    """Show histograms before and after normalization, of all elements and of those that share statistics."""
+    """Show histograms before and after normalization, of all elements and of the field of the element `focus`."""
     box = scheme.field.find_box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol
@@ -174,7 +174,7 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
 
 
 def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
-    """Show x̂ of the chosen element over the contrast of the whole tensor, for several ε or α."""
+    """Show how x̂ of the element `focus` depends on the contrast of the tensor, a curve for each of several ε or α."""
     if scheme.function is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(

@@ -70,14 +70,14 @@ COPIED = "copied back"
 
 
 def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
-    """Return the number of statistics along an axis of length n, and words for the reduction along it."""
+    """Return the number of statistics along an axis of length n, and a description of the reduction along it."""
     if n == 1:
         return 1, ""
     return rule.count_statistics(n), KIND_FORMULAS[scheme.kind.key].joined or wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
-    """Divisor of a scheme in its stages: symbol, words, values in the shape of the statistics, and formula."""
+    """Divisor of a scheme: symbol, description, values in the shape of the statistics, and formula of its root."""
 
     symbol: str
     what: str
@@ -105,7 +105,7 @@ def _yield_statistic_stages(
     scheme: Scheme, field: Field, shape: Shape, values: np.ndarray, symbol: str, statistic_name: str, line: str,
     scale: int = 0,
 ) -> Iterator[CubeStage]:  # fmt: skip
-    """Yield the two stages of a statistic: elements are averaged, and the average is copied back to them."""
+    """Yield the stages "average" and "copy back" of a statistic; only "average" for a window per element."""
     field = field.simplify(shape)
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)

@@ -108,6 +108,6 @@ def get_cube_view(view: View, scheme: Scheme) -> str:
 
 
 def get_layer_numbers(view: View, scheme: Scheme) -> LayerNumbers:
-    """Return ε, γ, β and τ of the page; a number that the scheme does not have is 0, γ is 1."""
+    """Return the page's ε, γ, β and τ; those that the scheme lacks are neutral, γ = 1 and the others 0."""
     learned = {name: view[name] for name in ("gain", "bias", "threshold") if has_parameter(scheme, name)}
     return LayerNumbers(chosen.get_effective_eps(view, scheme), **learned)

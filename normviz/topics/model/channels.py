@@ -1,4 +1,4 @@
-"""Channels of a layer with running averages: what training and inference compute with, and how far apart they are."""
+"""Channels of a layer with running averages: two values of a statistic of each channel, and how far apart they are."""
 
 from typing import NamedTuple
 
@@ -11,21 +11,33 @@ CLOSE = 1.1
 
 
 class ChannelAverages(NamedTuple):
-    """One statistic of each channel, in the batch and as running average, and how far apart they are, in a heading."""
+    """One statistic of each channel twice, with the name of each, and how far apart they are, in a heading."""
 
     name: str
-    batch: np.ndarray
-    running: np.ndarray
+    values: dict[str, np.ndarray]
     heading: str
 
 
+def compare_after_pass(statistics: np.ndarray) -> ChannelAverages | None:
+    """Compare the running variances before and after a pass in training; None without a change."""
+    if len(statistics) < 6:
+        return None
+    pairs = statistics[[3, 5]].astype(float)
+    before, after = pairs[:, (np.isfinite(pairs) & (pairs > 0)).all(0)]
+    if np.array_equal(before, after):
+        return None
+    change = typeset(100 * float(np.median(np.abs(after - before) / before)), 2)
+    heading = f"One training step changes its running variances by {change}%"
+    return ChannelAverages("running variance", {"before": before, "after one training step": after}, heading)
+
+
 def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | None:
-    """Compare the statistics of the batch with the running averages, from the four rows of a recording.
+    """Compare the statistics of the batch with the running averages, from the first four rows of a recording.
 
     The heading is on the median channel. The statistic is the standard deviation, or the mean where only this one
     differs. None without a channel of finite numbers.
     """
-    mean, variance, running_mean, running_variance = statistics.astype(float)
+    mean, variance, running_mean, running_variance = statistics[:4].astype(float)
     with np.errstate(all="ignore"):
         batch, running = np.sqrt(variance + eps), np.sqrt(running_variance + eps)
         shift, ratio = np.abs(mean - running_mean) / running, running / batch
@@ -33,10 +45,11 @@ def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | No
     if not kept.any():
         return None
     middle, factor = (float(np.exp(np.median(each))) for each in (np.log(ratio[kept]), np.abs(np.log(ratio[kept]))))
+    name, first, second = "standard deviation", batch, running
     if factor <= CLOSE < 1 + np.median(shift[kept]):
+        name, first, second = "mean", mean, running_mean
         heading = f"At inference, the mean is off by {np.median(shift[kept]):.0%} of a standard deviation"
-        return ChannelAverages("mean", mean[kept], running_mean[kept], heading)
-    if middle > CLOSE:
+    elif middle > CLOSE:
         heading = f"At inference, its outputs vary {typeset(middle, 2)} times less than in training"
     elif middle < 1 / CLOSE:
         heading = f"At inference, its outputs vary {typeset(1 / middle, 2)} times more than in training"
@@ -44,4 +57,5 @@ def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | No
         heading = f"The running averages are off by a factor of {typeset(factor, 2)}, up or down"
     else:
         heading = "The running averages match this batch"
-    return ChannelAverages("standard deviation", batch[kept], running[kept], heading)
+    values = {f"training: {name} of the batch": first[kept], "inference: running average": second[kept]}
+    return ChannelAverages(name, values, heading)

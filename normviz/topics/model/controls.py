@@ -19,16 +19,28 @@ from normviz.ui.link import View, draw_segments
 
 FUNCTION_SNIPPET = """# my_model.py
 import torch
-from my_project import MyNet
+from my_project import MyNet, loader
 
 def make():
-    batch = torch.randn(8, 3, 64, 64)
-    return MyNet(), batch"""
+    model = MyNet()
+    # your trained weights
+    state = torch.load("weights.pt")
+    model.load_state_dict(state)
+    # a batch of real data
+    images, labels = next(iter(loader))
+    return model, images"""
 """Example of a function for `normviz record`."""
 
-RECORD_COMMANDS = """pip install 'normviz[train]'
+RECORD_COMMANDS = """# normviz with PyTorch
+pip install 'normviz[train]'
 normviz record my_model:make layers.npz"""
 """Commands that write the file of a model."""
+
+NOTEBOOK_SNIPPET = """import normviz
+normviz.record(
+    model, batch, "layers.npz"
+)"""
+"""The same in a notebook."""
 
 
 def draw_controls(view: View) -> None:
@@ -45,24 +57,29 @@ def draw_controls(view: View) -> None:
     write, run, load = st.columns(3, gap="medium")
     with write:
         st.markdown(
-            "#### 1. Write a function\nIt returns your model and a batch that it takes. Real data give better numbers."
+            "#### 1. Write a function\nIt returns your model and a batch. Untrained batch norms give false alarms."
         )
         st.code(FUNCTION_SNIPPET, language="python")
     with run:
-        st.markdown("#### 2. Run it\nIn a terminal, in the folder of this file. It takes seconds.")
+        st.markdown("#### 2. Run it\nIn a terminal, in the folder of this file:")
         st.code(RECORD_COMMANDS, language="bash")
-        st.caption('In a notebook: `normviz.record(model, batch, "layers.npz")`.')
+        st.markdown("Or in a notebook, without step 1:")
+        st.code(NOTEBOOK_SNIPPET, language="python")
     with load:
-        st.markdown("#### 3. Upload layers.npz\nThe file holds numbers and names, no code.")
+        st.markdown("#### 3. Upload layers.npz\nYou get the same table as in the examples.")
         _draw_upload()
+        st.caption(
+            "The file holds names of layers, measurements, γ, β, running averages, and up to 2,048 activations that "
+            "enter each layer. It holds no code and no other weights."
+        )
         _show_upload_error()
 
 
 def _draw_upload() -> None:
     """Draw the upload."""
     st.file_uploader(
-        "layers.npz, or a report as .json", ["npz", "json"], key=UPLOAD_KEY, on_change=take_upload,
-        help="json.dump(normviz.inspect(model, batch).to_json(), file) writes a report without activations.",
+        "layers.npz", ["npz", "json"], key=UPLOAD_KEY, on_change=take_upload,
+        help="Or a report without activations: json.dump(normviz.inspect(model, batch).to_json(), file).",
     )  # fmt: skip
 
 

@@ -1,13 +1,15 @@
 """Figures of the page "Your model": the channels of a layer, and the layers that eval() changes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
 
-from normviz.charts.chart import Figure
+from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import HUES, THEMES
 from normviz.charts.style import apply_chart_style
+from normviz.core.fields import FULL, OWN, Rule
+from normviz.core.scheme import Scheme
 from normviz.describe.problems import name_axis
 from normviz.topics.model.channels import ChannelAverages
 from normviz.topics.model.reported import ReportedLayer
@@ -26,44 +28,42 @@ MAX_NAME = 22
 
 
 def draw_channels(averages: ChannelAverages, theme: str = "light") -> Figure:
-    """Return a figure of two dots for each channel, its statistic in the batch and as running average, with a line."""
+    """Return a figure of two dots for each channel, both values of its statistic, with a line."""
     colours, figure = THEMES[theme], Figure()
-    batch, running = averages.batch, averages.running
-    number = np.arange(len(batch))
-    gap = np.full(len(batch), np.nan)
+    both = np.stack(list(averages.values.values()))
+    number = np.arange(both.shape[1])
+    gap = np.full(len(number), np.nan)
     figure.add_scatter(
-        x=np.repeat(number, 3), y=np.column_stack([batch, running, gap]).ravel(), mode="lines", showlegend=False,
+        x=np.repeat(number, 3), y=np.column_stack([*both, gap]).ravel(), mode="lines", showlegend=False,
         line={"color": colours.muted, "width": 1}, hoverinfo="skip",
     )  # fmt: skip
-    for name, values, colour, symbol in (
-        (f"training: {averages.name} of the batch", batch, colours.training, "circle"),
-        ("inference: running average", running, colours.inference, "diamond"),
-    ):
+    styles = (colours.training, "circle"), (colours.inference, "diamond")
+    for (name, values), (colour, symbol) in zip(averages.values.items(), styles, strict=True):
         figure.add_scatter(
             x=number, y=values, mode="markers", name=name, marker={"color": colour, "symbol": symbol, "size": 9},
             hovertemplate=f"channel %{{x}}<br>{averages.name} %{{y:.3g}}",
         )  # fmt: skip
-    both = np.concatenate([batch, running])
     is_wide = averages.name != "mean" and both.max() > WIDE_RANGE * both.min()
     figure.update_xaxes(title={"text": "channel", "standoff": 4}, tickformat="d")
-    action = "subtracts" if averages.name == "mean" else "divides by"
+    action = {"mean": "subtracts", "standard deviation": "divides by"}.get(averages.name, averages.name)
     scale = {"type": "log", "dtick": 1} if is_wide else {"type": "linear", "rangemode": "tozero"}
     figure.update_yaxes(title=action, automargin=True, **scale)
     return apply_chart_style(figure, colours, {"t": 30, "b": 42}, {"x": 0, "y": 1, "yanchor": "bottom"})
 
 
 def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
-    """Return a figure of a bar for each of the layers with the largest gaps: its change by eval(), in percent."""
+    """Return a figure of bars: changes by eval(), in percent, of the first entry and the largest others."""
     colours, figure = THEMES[theme], Figure()
-    largest = sorted(gaps, key=lambda name: -gaps[name])[:MAX_BARS]
-    names = [name for name in gaps if name in largest]
-    labels = [escape(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", quote=False) for name in names]
+    first, *others = gaps
+    largest = sorted(others, key=lambda name: -gaps[name])[: MAX_BARS - 1]
+    names = [first, *(name for name in others if name in largest)]
+    labels = [_shorten(name) for name in names]
     percent = [100 * gaps[name] for name in names]
     figure.add_bar(
         x=percent, y=list(range(len(names))), orientation="h", marker={"color": colours.inference}, showlegend=False,
         text=[f"{value:.0f}%" for value in percent], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": "change (100% = standard deviation)", "standoff": 4})
+    figure.update_xaxes(title={"text": "change, in % of each output’s standard deviation", "standoff": 4})
     figure.update_xaxes(range=[0, 1.15 * max(percent)])
     apply_chart_style(figure, colours, {"b": 42})
     places = {"tickvals": list(range(len(names))), "ticktext": labels}
@@ -71,29 +71,49 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
     return figure
 
 
-def draw_fields(layer: ReportedLayer, theme: str = "light") -> Figure | None:
+def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str = "light") -> Figure | None:
     """Return a map of a layer's first positions and channels in which elements of one field have one colour.
 
-    None where nothing is averaged over an axis, or windows overlap.
+    `intended`: a scheme over the channels alone that the layer should compute, drawn beside it. None where nothing is
+    averaged over an axis, or windows overlap.
     """
     kinds, layout = {rule.kind for rule in layer.rules}, layer.layout
     if layer.target == "weight" or "C" not in layout or kinds == {"own"} or "window" in kinds:
         return None
-    colours, figure, numbers, titles = THEMES[theme], Figure(), [], []
-    for letter in next(each for each in (*"THWN", "C") if each in layout), "C":
-        n, rule = layer.shape[layout.index(letter)], layer.rules[layout.index(letter)]
-        number = np.arange(min(n, MAX_CELLS)) // max(n // rule.count_statistics(n), 1)
-        numbers.append(number[number < len(HUES)])
-        titles.append(name_axis(letter, layout))
-    down, across = numbers
-    number = down[:, None] * (across.max() + 1) + across
-    if number.max() >= len(HUES):
-        return None
+    others = [letter for letter in "THWN" if letter in layout] or ["C"]
+    down = min(others, key=lambda letter: intended is not None and layer.rules[layout.index(letter)] == OWN)
+    grids = {f"{_shorten(layer.name)} now" if intended else "": _number_fields(layer, down, layer.rules)}
+    if intended:
+        rules = tuple(FULL if letter == "C" else OWN for letter in layout)
+        grids[f"as in {intended.label} norm"] = _number_fields(layer, down, rules)
+    colours, figure = THEMES[theme], make_subplots(1, len(grids), list(grids), horizontal_spacing=0.12)
+    few = len(HUES) if intended else MAX_CELLS
     scale = [[k / (len(HUES) - 1), hue] for k, hue in enumerate(HUES)]
-    figure.add_heatmap(
-        z=number, zmin=0, zmax=len(HUES) - 1, colorscale=scale, showscale=False, xgap=2, ygap=2, hoverinfo="skip"
-    )
-    apply_chart_style(figure, colours, {"b": 42})
-    figure.update_xaxes(title={"text": titles[1], "standoff": 4}, showgrid=False, showticklabels=False, ticks="")
-    figure.update_yaxes(title=titles[0], showgrid=False, showticklabels=False, ticks="", autorange="reversed")
+    for col, number in enumerate(grids.values(), 1):
+        if number.max() >= len(HUES):
+            return None
+        figure.add_heatmap(
+            1, col, z=number[:few, :few], zmin=0, zmax=len(HUES) - 1, colorscale=scale, showscale=False,
+            xgap=2, ygap=2, hoverinfo="skip",
+        )  # fmt: skip
+    apply_chart_style(figure, colours, {"t": 30 if intended else 10, "b": 42})
+    plain = {"showgrid": False, "showticklabels": False, "ticks": ""}
+    figure.update_xaxes(title={"text": name_axis("C", layout), "standoff": 4}, **plain)
+    figure.update_yaxes(autorange="reversed", **plain)
+    figure.update_yaxes(1, 1, title=name_axis(down, layout))
     return figure
+
+
+def _number_fields(layer: ReportedLayer, down: str, rules: Sequence[Rule]) -> np.ndarray:
+    """Return the number of the field of each element, along an axis and the channels, for the first fields."""
+    numbers = []
+    for axis in (layer.layout.index(down), layer.layout.index("C")):
+        n = layer.shape[axis]
+        number = np.arange(min(n, MAX_CELLS)) // max(n // rules[axis].count_statistics(n), 1)
+        numbers.append(number[number < len(HUES)])
+    return numbers[0][:, None] * (numbers[1].max() + 1) + numbers[1]
+
+
+def _shorten(name: str) -> str:
+    """Return a layer's name for a figure, without markup."""
+    return escape(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", quote=False)

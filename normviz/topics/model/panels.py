@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from normviz.charts.chart import Figure
+from normviz.core.registry import SCHEMES
 from normviz.describe.markdown import escape_markdown
+from normviz.describe.problems import PROBLEMS
 from normviz.describe.wording import format_shape
-from normviz.topics.model.channels import compare_averages
+from normviz.topics.model.channels import compare_after_pass, compare_averages
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
-    find_single_value,
     format_address,
     make_lab_link,
     make_recorded_tensor,
@@ -28,6 +28,7 @@ from normviz.topics.model.wording import (
     describe_layer,
     name_scheme,
     name_statistics,
+    name_thread,
     shares_problem,
     summarize_model,
     tabulate_rows,
@@ -99,7 +100,7 @@ def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
     """Show findings: what is wrong with a layer, the effect, and the fix."""
     for k, finding in enumerate(findings):
         problem = finding.problem
-        thread = f" [Discussion on GitHub]({problem.thread})" if problem.thread else ""
+        thread = f" See [{name_thread(problem.thread)}]({problem.thread})." if problem.thread else ""
         lines = [f"**{'Problem' if problem.is_mistake else 'Tip'}.** {escape_markdown(finding.finding)}"]
         if problem.effect:
             lines.append(f"**Effect.** {problem.effect}")
@@ -124,9 +125,9 @@ def show_model(model: ReportedModel, theme: str) -> None:
         show_problems([each for each in findings if each.problem.is_mistake], "")
         gaps = {layer.name: layer.gap for layer in model.layers if layer.gap is not None}
         changed = sum(gap > NEGLIGIBLE for gap in gaps.values())
-        if changed:
-            heading = f"eval() changes the output of {changed} of {len(gaps)} normalizations"
-            _show_picture(draw_layer_gaps(gaps, theme), heading)
+        if changed and model.gap is not None:
+            heading = f"eval() changes the model output and {changed} of {len(gaps)} normalizations"
+            _show_picture(draw_layer_gaps({"model output": model.gap} | gaps, theme), heading)
         show_problems([each for each in findings if not each.problem.is_mistake], "")
 
 
@@ -137,11 +138,15 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
         show_problems(findings, layer.name)
         if not findings:
-            shared = "of its own. It shares that of the whole model." if shares_problem(layer, model) else "found."
-            st.markdown(f":material/check: No problem {shared}")
-        statistics = layer.recorded.statistics if layer.recorded else None
-        averages = None if statistics is None else compare_averages(statistics, layer.eps or 0.0)
-        fields = draw_fields(layer, theme)
+            shared = "eval() changes its output, too: see the problem of the whole model."
+            st.markdown(shared if shares_problem(layer, model) else ":material/check: No problem found.")
+        problems = [each.problem for each in findings]
+        statistics, averages = layer.recorded.statistics if layer.recorded else None, None
+        if statistics is not None and PROBLEMS["moving-statistics"] in problems:
+            averages = compare_after_pass(statistics)
+        elif statistics is not None:
+            averages = compare_averages(statistics, layer.eps or 0.0)
+        fields = draw_fields(layer, SCHEMES["rms"] if PROBLEMS["wrong-axis"] in problems else None, theme)
         if averages is not None:
             _show_picture(draw_channels(averages, theme), averages.heading)
         elif fields is not None:
@@ -170,14 +175,10 @@ def _show_details(layer: ReportedLayer, view: View) -> None:
 def describe_lab_tensor(layer: ReportedLayer) -> str:
     """Describe what the pages behind the links show of a layer."""
     x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer)
-    lines = ["Table 1 and Training vs. inference train networks of their own, on handwritten digits."]
+    others = "Table 1 and Training vs. inference train networks of their own, on handwritten digits."
     if x is None:
-        return " ".join(["The report has no activations, so the lab shows noise; `normviz record` saves them.", *lines])
-    part = "all" if x.size == np.prod(layer.shape) else "an evenly spaced part"
-    lab = f"The lab shows {part} of the activations that enter this layer, {format_shape(x.shape)} as (N, H, W, C)."
-    if scheme is None:
-        lab += " It has no scheme for this layer."
-    varying = [n for n, ends in (("γ", layer.gain), ("β", layer.bias)) if ends and find_single_value(ends) is None]
-    if varying:
-        lab += f" It leaves out {' and '.join(varying)}, which {'vary' if len(varying) > 1 else 'varies'}."
-    return " ".join([lab, *lines])
+        return f"The report has no activations, so the lab shows noise; `normviz record` saves them. {others}"
+    lab = (
+        f"The lab shows recorded inputs of the layer, {format_shape(x.shape)} as (N, H, W, C), without varying γ and β."
+    )
+    return f"{lab}{'' if scheme else ' It has no scheme for this layer.'} {others}"

@@ -98,14 +98,13 @@ class ReportedModel:
     """Report on a model: its layers in their order, its findings, and notes on what was not measured.
 
     Attributes:
-        influence, gap: the changes of the model's output by other examples in training, and from training to inference,
-            in units of its standard deviation; None if not measured.
+        gap: the change of the model's output by its normalizations from training to inference, in units of its standard
+            deviation; None if not measured.
     """
 
     layers: tuple[ReportedLayer, ...]
     findings: tuple[ReportedFinding, ...]
     notes: tuple[str, ...]
-    influence: float | None = None
     gap: float | None = None
 
     def list_rows(self) -> list[ReportedLayer | None]:
@@ -147,8 +146,8 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
     whole = _ReportPart(report.values.get("model", {}), "'model' of the report")
-    influence, gap = whole.take_number("influence_training"), whole.take_number("train_eval_gap")
-    return ReportedModel(tuple(layers), tuple(findings), tuple(notes), influence, gap)
+    gap = whole.take_number("train_eval_gap_norm")
+    return ReportedModel(tuple(layers), tuple(findings), tuple(notes), gap)
 
 
 class _ReportPart:

@@ -14,12 +14,11 @@ NEGLIGIBLE = 1e-6
 
 
 def name_scheme(layer: ReportedLayer) -> str:
-    """Return the name of a layer's scheme for a table: "Batch"; "unknown kind" where its axes have no name."""
+    """Return the name of a layer's scheme: "batch norm"; "not a standard norm" where its axes have no name."""
     if layer.keys:
-        return SCHEMES[layer.keys[0]].label
-    return {"general": "unknown kind", "local response": "Local response", "unknown": "unknown formula"}.get(
-        layer.form, layer.form
-    )
+        name = SCHEMES[layer.keys[0]].name.replace("normalization", "norm")
+        return "RMS norm (query-key)" if layer.keys[0] == "query-key" else name
+    return {"general": "not a standard norm", "unknown": "unknown formula"}.get(layer.form, layer.form)
 
 
 def describe_averaged_axes(layer: ReportedLayer) -> str:
@@ -48,7 +47,7 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
     return {
         "Layer": [row.name if row else WHOLE_MODEL for row in rows],
         "Problem": [_list_titles(row, model) for row in rows],
-        "Normalization": [name_scheme(row) if row else "" for row in rows],
+        "Normalization": [capitalize_first(name_scheme(row)) if row else "" for row in rows],
         "Averages over": [describe_averaged_axes(row) if row else "" for row in rows],
     }
 
@@ -60,7 +59,7 @@ def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
         return f"⚠ {'; '.join(mistakes)}"
     if found or row is None:
         return "; ".join(each.title for each in found)
-    return "✓ none of its own" if shares_problem(row, model) else "✓ none found"
+    return "– see whole model" if shares_problem(row, model) else "✓ none found"
 
 
 def shares_problem(layer: ReportedLayer, model: ReportedModel) -> bool:
@@ -97,8 +96,14 @@ def _describe_range(low: float, high: float) -> str:
     return f"= {typeset(low, 3)}" if high - low < 1e-5 else f"from {typeset(low, 3)} to {typeset(high, 3)}"
 
 
+def name_thread(address: str) -> str:
+    """Name a thread by its address: "pytorch/vision issue 2079"."""
+    owner, project, kind, number = address.split("/")[-4:]
+    return f"{owner}/{project} {kind.removesuffix('s')} {number}"
+
+
 def write_fix(code: str, name: str) -> str:
-    """Write a line of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
+    """Write lines of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
     parts = name.partition(":")[0].split(".")
     is_path = all(part.isidentifier() or part.isdecimal() for part in parts)
     path = "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts)

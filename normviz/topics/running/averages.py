@@ -36,11 +36,11 @@ class Convention:
     inference: str
 
     def convert_momentum(self, number: float) -> float:
-        """Convert a momentum to the share of the new batch, or back."""
+        """Convert the framework's momentum to the share of the new batch, or that share to the momentum."""
         return number if self.of_new else 1 - number
 
     def correct_variances(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-        """Convert the variances of batches of `count` elements to those that the framework averages.
+        """Convert variances (1/m) of batches of m = `count` elements to those that the framework averages.
 
         Raises:
             InvalidInput: m = 1, where m/(m-1) has no value.
@@ -63,7 +63,7 @@ CONVENTIONS = {
 
 
 class RunningAverages(NamedTuple):
-    """Running mean and variance before the first step and after each, (steps + 1, C), from 0 and 1 on."""
+    """Running mean and variance before the first step and after each, (steps + 1, C); the first are 0 and 1."""
 
     mean: np.ndarray
     variance: np.ndarray
@@ -102,7 +102,7 @@ def compute_lag(share: float) -> float:
 
 
 def format_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
-    """Format the numbers of one update: 1 − share, the share, the old average, the batch's and the new one.
+    """Return an update's numbers as text: 1 − share, share, old average, batch statistic, new average.
 
     The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new
     average; the terms get as many more digits as that takes.

@@ -31,13 +31,13 @@ CORRECT_CASES = ("population", "running")
 
 
 def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
-    """Measure the accuracy in evaluation, with these fixed statistics of all units (networks, units)."""
+    """Return the test accuracy of each network in evaluation, with fixed statistics of all units, (networks, units)."""
     pictures, classes = load_input_rows(test=True)
     return _compute_accuracy(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
 
 def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
-    """Measure the accuracy in training mode; `batches`: the indices of the test digits in each mini-batch."""
+    """Return each network's test accuracy in training mode; `batches`: indices of the test digits per mini-batch."""
     pictures, classes = load_input_rows(test=True)
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
@@ -47,7 +47,7 @@ def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.nda
 
 
 def compute_final_population(trained: TrainedNetworks) -> Moments:
-    """Compute the statistics of all training digits under the final weights."""
+    """Compute mean and variance of all units, (networks, units), over all training digits under the final weights."""
     return join_moments(trained.network.run(load_input_rows()[0]))
 
 
@@ -67,7 +67,7 @@ def compute_training_averages(
 def measure_case_accuracies(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> dict[str, np.ndarray]:
-    """Measure the accuracies of all cases that the framework allows, by the key of the case.
+    """Return each network's accuracy, (networks,), by case, for all cases that the framework allows.
 
     The case "one" is missing if the framework has an unbiased variance, as it refuses to train on one digit at a time.
 

@@ -63,7 +63,7 @@ class SampledStatistics(NamedTuple):
 
 
 def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
-    """Sample the statistics of mini-batches of many sizes under the first weights.
+    """Sample mini-batches of each of the given sizes; return their statistics under the first weights.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
     layer V = σ², so the factor m/(m-1) with m = N removes the bias. The positions of one digit are not independent, so
@@ -89,7 +89,7 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
 
 
 def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
-    """Compute the exact standard deviation of the variance σ² of n independent digits, (K, C).
+    """Compute the standard deviation of the variance σ² over draws of n independent digits, exactly; n (K, 1) → (K, C).
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 
@@ -107,7 +107,7 @@ def compute_variance_error(digit_moments: Moments, population: Moments, n: np.nd
 def normalize_among_others(
     setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
-    """Compute x̂ of one test digit in many random mini-batches, by scheme: (`DRAW_COUNT`, C).
+    """Compute x̂ of one test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
 
     Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
     that do not divide the mini-batch are left out.
@@ -122,7 +122,7 @@ def normalize_among_others(
 
 
 def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
-    """Split a mini-batch evenly among devices; return the number of elements and statistics (K, C) of each."""
+    """Split the mini-batch of a step evenly among K devices; return element counts (K,) and statistics (K, C)."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
     parts = np.array_split(stream_summed_inputs(setting, [step])[0], devices)
@@ -131,7 +131,7 @@ def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[
 
 
 def fold_and_compare(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
-    """Fold batch norm into its layer; return the layer, and how far outputs differ on test digits."""
+    """Fold batch norm into its layer; return the layer, and the largest relative difference of test outputs."""
     gain, bias = make_affine_parameters(setting)
     matrix = compute_drifted_weights(setting, BATCHES - 1)
     folded = fold_batch_norm(gain, bias, *frozen, eps, matrix)

@@ -18,12 +18,12 @@ LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 
 
 def make_axis_title(text: str) -> dict:
-    """Return the title of an axis, close to it."""
+    """Return Plotly's setting of an axis title with a small distance from the axis."""
     return {"text": text, "standoff": 4}
 
 
 def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """Return a figure with one line per name and a tick for each of its values, the first name on top."""
+    """Return a figure with one row per name and a tick for each of its values; the first name is on top."""
     colours = THEMES[theme]
     figure = Figure()
     for number, (name, values) in enumerate(rows.items()):
@@ -37,7 +37,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
 
 @dataclass(frozen=True)
 class ModeRow:
-    """Row of the chart: a case with the accuracy of each network, 0 to 1; `role`: the name of its colour."""
+    """Row of the chart: a case and each network's accuracy, 0 to 1; `role`: field of the theme with its colour."""
 
     name: str
     role: str
@@ -45,7 +45,7 @@ class ModeRow:
 
 
 def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
-    """Return a figure of accuracies, 0 to 100%, one line per case: each network, the mean and its interval.
+    """Return a figure of accuracies, one row per case: a mark per network, the mean and its confidence interval.
 
     A case without numbers yet shows its name only, so that nothing moves when they arrive.
     """

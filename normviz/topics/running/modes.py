@@ -40,7 +40,7 @@ class StreamBatch:
 def compute_batch_at(
     setting: Setting, stream_trace: StreamTrace, averages: RunningAverages, position: int, eps: float
 ) -> StreamBatch:
-    """Compute the mini-batch at a position, with the running averages that hold after it."""
+    """Compute the mini-batch before a position of the stream, and its outputs with the running averages after it."""
     step = max(position - 1, 0)
     own = Moments(stream_trace.mean[step], stream_trace.variance[step])
     running = Moments(averages.mean[position], averages.variance[position])

@@ -36,7 +36,7 @@ class TrainedNetworks(NamedTuple):
 
 @dataclass(frozen=True)
 class NetworkTraining(Job[TrainedNetworks], kind="running/training", version=1):
-    """Job that trains the networks: digits of a mini-batch, ε, and the seed of weights and mini-batches."""
+    """Job that trains the networks: mini-batch size, ε, and the seed of weights and mini-batches."""
 
     batch: int
     eps: float
@@ -48,7 +48,7 @@ class NetworkTraining(Job[TrainedNetworks], kind="running/training", version=1):
         return 0.1 + 0.005 * self.batch
 
     def steps(self) -> Iterator[JobStep[TrainedNetworks]]:
-        """Train step by step; each network has an order of the digits of its own."""
+        """Train the networks, each with its own order of the digits; yield a step after each mini-batch."""
         pictures, classes = load_input_rows()
         generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORK_COUNT)]
         networks = initialize_networks(generators, WIDTHS, self.eps)
@@ -68,17 +68,17 @@ class NetworkTraining(Job[TrainedNetworks], kind="running/training", version=1):
 
 
 def load_input_rows(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pictures to train on, or to test on, as rows (digits, 64), and their classes."""
+    """Return the training pictures, or if `test` the test pictures, (digits, 64), and their classes, (digits,)."""
     pictures, classes = load_digit_split(test)
     return pictures.reshape(len(pictures), -1), classes
 
 
 def join_moments(forward: NetworkPass) -> Moments:
-    """Join mean and variance of the units of all layers along one axis, each (…, networks, units)."""
+    """Concatenate the layers' means and variances to two arrays (…, networks, units of all layers)."""
     return Moments(*(np.concatenate(parts, -1)[..., 0, :] for parts in zip(*forward.moments, strict=True)))
 
 
 def split_moments(moments: Moments) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split mean and variance (networks, units) of all units by layer, as `DenseNetworks.run` takes them."""
+    """Split means and variances (networks, units) into a pair for each layer, for `DenseNetworks.run`."""
     mean, variance = (np.split(part[:, None], np.cumsum(WIDTHS)[:-1], -1) for part in moments)
     return list(zip(mean, variance, strict=True))

@@ -39,7 +39,7 @@ FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
 def _format_momenta(share: float) -> str:
-    """Format a share as the momentum of each framework: 0.1 / 0.9."""
+    """Format the share of the new batch as the momentum of each framework: "0.1 / 0.9"."""
     return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
 
 
@@ -86,7 +86,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link of today for a link of an earlier version.
+    """Convert the URL parameters of an earlier version; return today's page and its URL parameters.
 
     Example:
         >>> translate_former_link({"wrong": "shift"}), translate_former_link({"panel": "shards", "batch": "8"})
@@ -104,7 +104,7 @@ def build_stream_setting(view: View) -> Setting:
 
 
 def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAverages:
-    """Compute the running averages of a stream with the page's framework and share.
+    """Compute the running averages of a stream with the framework and the share in the page's values.
 
     Raises:
         InvalidInput: the framework refuses the batch.

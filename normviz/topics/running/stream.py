@@ -86,21 +86,21 @@ class StreamTrace(NamedTuple):
 
 
 class FoldedLayer(NamedTuple):
-    """Layer with batch norm folded into its weights: y = x W' + b'."""
+    """Layer with batch norm merged into its weights W' and bias b': y = x W' + b'."""
 
     weights: np.ndarray
     bias: np.ndarray
 
 
 def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
-    """Compute the weights at a step, (fan-in, C), which drift from W_0 in the direction of W_1."""
+    """Compute the weights at a step, (fan-in, C), which move from random W_0 in a random direction W_1."""
     fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
     return (first + _compute_drift(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
 
 
 def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Sample γ and β of the units, (C,), as if they had been learned: not 1 and 0."""
+    """Sample random γ and β of the units, (C,) each, in place of learned values."""
     rng = np.random.default_rng([setting.seed, 3])
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
@@ -117,12 +117,12 @@ def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
 
 
 def sample_batch_indices(setting: Setting) -> np.ndarray:
-    """Sample the training digits of each mini-batch, (steps, N), independently."""
+    """Sample indices of the training digits in each mini-batch, (steps, N), with replacement."""
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
 def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
-    """Compute the pre-activations of some mini-batches of the stream: (steps, N, H, W, C)."""
+    """Compute the pre-activations of the mini-batches at `steps` of the stream: (steps, N, H, W, C)."""
     first, direction = _compute_training_sums(setting.layer, setting.seed)
     chosen, amount = (
         sample_batch_indices(setting)[np.asarray(steps)],
@@ -132,7 +132,7 @@ def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = r
 
 
 def compute_moments(x: np.ndarray, field: Field) -> Moments:
-    """Compute mean and variance (1/m) over a field without groups or windows; averaged axes are dropped."""
+    """Compute mean and variance (1/m) over the averaged axes of a field, without these axes in the result."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
@@ -204,16 +204,16 @@ def normalize_in_inference(
 def fold_batch_norm(
     gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
 ) -> FoldedLayer:
-    """Fold a batch norm into the layer x W before it: W' = W a and b' = b, with a and b of `compute_affine_map`."""
+    """Merge a batch norm into the layer x W before it: W' = W a and b' = b, with a and b of `compute_affine_map`."""
     factor, offset = compute_affine_map(mean, variance, eps, gain, bias)
     return FoldedLayer(weights * factor, offset)
 
 
 def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
-    """Compute sqrt(σ² + ε) of given statistics.
+    """Return sqrt(σ² + ε) for each variance.
 
     Raises:
-        InvalidInput: it is 0.
+        InvalidInput: a sum σ² + ε is 0.
     """
     if np.any(variance + eps <= 0):
         raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 10⁻⁵ would do.")
@@ -222,7 +222,7 @@ def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the pre-activations of the training digits under the first weights, and their change per drift of 1."""
+    """Compute the training digits' pre-activations under the first weights, and their change for a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)
     direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first

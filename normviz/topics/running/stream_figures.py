@@ -21,7 +21,7 @@ MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 
 @dataclass(frozen=True)
 class TrackedStatistic:
-    """A statistic over the stream: of each batch and of all digits, (steps,); its running average, (steps + 1,)."""
+    """A statistic over the stream: of each batch and of all digits, (steps,), and its running average, (steps + 1,)."""
 
     title: str
     symbol: str
@@ -79,7 +79,7 @@ def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: st
 
 @dataclass(frozen=True)
 class BatchOutputs:
-    """First digits of a mini-batch: pictures (digits, 8, 8), classes, and x̂ by mode, each (digits,).
+    """First digits of a mini-batch: pictures (digits, 8, 8), classes (digits,), and x̂ (digits,) by mode.
 
     `span`: the largest possible |x̂|; `size`: of the whole mini-batch.
     """
@@ -92,7 +92,7 @@ class BatchOutputs:
 
 
 def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
-    """Return a figure of digits in a row with their outputs below: filled markers for the page's mode, else open.
+    """Return a figure of digits in a row with their outputs below: filled markers for `mode`, open ones for the other.
 
     A frame marks the followed digit. Axes and places are the same for every mini-batch.
     """

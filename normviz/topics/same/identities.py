@@ -24,14 +24,14 @@ FULL_REACH_RADIUS = 16
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """Condition on a shape: its words, its test, and a function to the nearest shape that meets it."""
+    """Condition on a shape: its text, its test, and a function that returns the nearest shape that meets it."""
 
     words: str
     met: Callable[[Shape], bool]
     mend: Callable[[Shape], Shape]
 
     def __and__(self, other: "ShapeCondition") -> "ShapeCondition":
-        """Return the condition that both are met; they must be on different axes."""
+        """Return the condition that is met if both are; the two must be on different axes."""
         return ShapeCondition(
             f"{self.words} and {other.words}",
             lambda shape: self.met(shape) and other.met(shape),
@@ -49,7 +49,7 @@ def _change_axis_lengths(axes: str, shape: Shape, convert_length: Callable[[int]
 
 
 def make_single_condition(axes: str) -> ShapeCondition:
-    """Make the shape condition that all of these axes have length 1: "H = W = 1"."""
+    """Make the shape condition, such as "H = W = 1", that all of these axes have length 1."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
         lambda shape: all(n == 1 for n in _get_axis_lengths(axes, shape)),
@@ -58,7 +58,7 @@ def make_single_condition(axes: str) -> ShapeCondition:
 
 
 def make_several_condition(axes: str) -> ShapeCondition:
-    """Make the shape condition that at least one of these axes is longer than 1: "H > 1 or W > 1"."""
+    """Make the shape condition, such as "H > 1 or W > 1", that at least one of these axes is longer than 1."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _get_axis_lengths(axes, shape)),
@@ -71,7 +71,7 @@ def make_several_condition(axes: str) -> ShapeCondition:
 
 
 def make_length_limit(axes: str, longest: int) -> ShapeCondition:
-    """Make the shape condition that these axes have at most this length: "H, W, C ≤ 17"."""
+    """Make the shape condition, such as "H, W, C ≤ 17", that these axes have at most this length."""
     return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
         lambda shape: all(n <= longest for n in _get_axis_lengths(axes, shape)),
@@ -87,13 +87,13 @@ XhatFunction = Callable[[np.ndarray, Scheme, float], np.ndarray]
 
 @ignore_float_warnings
 def compute_centred_xhat(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """Compute x̂ of x − E_B[x], the input minus its mean over the scheme's suppression field."""
+    """Compute x̂ of x − E_B[x], the input minus its mean over the field of the scheme's divisor."""
     return compute_xhat(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
 @ignore_float_warnings
 def divide_by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """Compute v/‖v‖ of every unit's weight vector (Salimans & Kingma 2016, eq. 2 with g = 1), with 0/0 = 0."""
+    """Compute v/‖v‖ of every unit's weight vector v, 0 if v = 0 (Salimans & Kingma 2016, eq. 2 with g = 1)."""
     length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
     return w / np.where(length == 0, 1, length)
 
@@ -179,7 +179,7 @@ def make_windowed_scheme(scheme: Scheme, radius: int) -> Scheme:
 
 
 def _make_window_identity(key: str, axes: str, question: str) -> Identity:
-    """Make the identity of a scheme and divisive norm with windows that cover the averaged axes."""
+    """Make the identity of the scheme `key` and divisive norm with windows that cover `axes`, the averaged axes."""
     scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
         f"windows-{key}", question, IdentitySide(lambda shape: scheme), _make_scheme_side(key),

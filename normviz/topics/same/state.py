@@ -62,7 +62,7 @@ KNOWN_SCHEMES = {key: row for key, row in NAMED_SCHEMES.items() if row.weight_pa
 
 
 def format_field_text(field: Field | None) -> str:
-    """Format a field as it is typed: "H=full,W=full,C=groups(2)"; empty for no field."""
+    """Format a field as visitors type it: "H=full,W=full,C=groups(2)"; empty for no field."""
     if field is None:
         return ""
     named = {axis: rule for axis, rule in field.to_dict().items() if rule != str(OWN)}
@@ -70,7 +70,7 @@ def format_field_text(field: Field | None) -> str:
 
 
 def format_field_texts(scheme: Scheme) -> dict[str, str]:
-    """Format both fields of a scheme as they are typed, by the last part of their names in the link."""
+    """Format both fields of a scheme as visitors type them, by the last part of their URL parameter's name."""
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
@@ -114,6 +114,6 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def parse_side(view: View, side: str) -> Scheme:
-    """Parse the scheme that is typed on one side. Raises InvalidInput."""
+    """Return the scheme whose fields the visitor typed for one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
     return make_custom_scheme(*(Field.parse(text) if text else None for text in texts))

@@ -92,7 +92,7 @@ def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None
 
 
 def tabulate_invariance() -> dict[str, list[str]]:
-    """Return the invariances of the variants as columns, for dense and convolutional layers."""
+    """Return a table, as lists by column name, of the variants' invariances on dense and convolutional layers."""
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
     for key in VARIANTS:
         for layer in SHAPES:

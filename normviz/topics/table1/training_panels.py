@@ -138,7 +138,7 @@ def show_table_status(
     if training.error:
         show_error(training.error)
     elif training.is_stopped and missing:
-        show_restart(training, "Training was stopped; the gaps are those of the steps so far.", "Train again", "again")
+        show_restart(training, "Training was stopped; the gaps cover the steps so far.", "Train again", "again")
     elif missing and not trains:
         _ask_before_training(training, missing)
     # Also a measurement that ended before its time, and beside an error of the training.
@@ -158,7 +158,7 @@ def _describe_speed(training: PageRun) -> str:
     records = get_table_result_cache().list_records(training.shown)
     steps, seconds = sum(len(record.losses) for record in records), sum(record.seconds for record in records)
     networks = f"{len(records):,} networks"
-    return f"{networks}, {float(f'{steps / seconds:.2g}'):,.0f} training steps a second" if seconds else networks
+    return f"{networks}, {float(f'{steps / seconds:.2g}'):,.0f} steps a second" if seconds else networks
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:

@@ -86,7 +86,7 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
-    st.markdown(f"### {_write_headline(runs, step)}")
+    st.markdown(f"### {_format_headline(runs, step)}")
     if step:
         st.markdown(_explain_rate_factor(runs))
     left, right = st.columns([3, 2], gap="medium")
@@ -118,7 +118,7 @@ def _explain_runs(theme: str) -> None:
     show_legend((dash.format(THEMES[theme].lines[k], length), *texts) for k, (length, texts) in enumerate(shown))
 
 
-def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
+def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
     """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:

@@ -34,7 +34,7 @@ def _take_next_seeds() -> None:
 
 
 def draw_main_controls(view: View) -> None:
-    """Draw the main controls of the open panel, beside each other, if there are any."""
+    """Draw the main controls of the open panel in one row; draw nothing if it has none."""
     page = Controls(Page, PREFIX, view, is_relevant)
     names = [name for name in MAIN_CONTROLS.get(view["show"], ()) if is_relevant(view, name)]
     if not names:
@@ -46,7 +46,7 @@ def draw_main_controls(view: View) -> None:
 
 
 def draw_other_controls(view: View) -> None:
-    """Draw the other controls of the open panel under "Advanced", if there are any."""
+    """Draw the other controls of the open panel under "Advanced"; draw nothing if it has none."""
     page = Controls(Page, PREFIX, view, is_relevant)
     drawn = (
         *MAIN_CONTROLS.get(view["show"], ()),

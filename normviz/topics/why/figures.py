@@ -65,14 +65,14 @@ def draw_cloud(cloud: PointCloud, theme: str = "light") -> Figure:
 
 
 def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
-    """Make the scales of both axes equal."""
+    """Label both axes of a figure with `axes`, and give them the same scale."""
     for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
         update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
     figure.update_yaxes(scaleanchor="x")
 
 
 def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
-    """Return a figure of the test accuracy of one kind of networks over the steps: a line per seed, and their mean.
+    """Return a figure of test accuracy over training steps: a thin line for each seed and a bold line for the mean.
 
     Args:
         title: of the figure.
@@ -101,7 +101,7 @@ def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int
 def draw_batch_ellipses(
     points: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
 ) -> Figure:
-    """Return a figure of the ellipse of all points over those of mini-batches (k, 2), of which the first is bold."""
+    """Return a figure of ellipses, (k, 2) each, of all points and of mini-batches; the first mini-batch's is bold."""
     colours, figure = THEMES[theme], Figure()
     for k, each in reversed(list(enumerate(batches))):
         name = "one mini-batch" if k == 0 else "other mini-batches"
@@ -121,7 +121,7 @@ def draw_batch_ellipses(
 def draw_identity_lines(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
-    """Return a figure of y over x as a line for each channel, and the line y = x; `ends` limits the vertical axis."""
+    """Return a figure of y over x, a line for each channel, and the line y = x; `ends`: limits of the vertical axis."""
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
         x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",

@@ -14,7 +14,7 @@ PRECURSORS = (
 
 
 def parse_arxiv_month(arxiv: str) -> date:
-    """Parse the month of a preprint from its arXiv number: 1502.03167 is of February 2015."""
+    """Return the first day of the month in an arXiv number: 1502.03167 is of February 2015."""
     return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
 
 

@@ -16,7 +16,7 @@ SHAPE = (32, 8, 8, 4)
 
 
 class UndoneBatchNorm(NamedTuple):
-    """Batch norm on its way to the identity: x, y, μ, √(σ²+ε), γ and β by channel, and max|y − x|."""
+    """Batch norm that γ and β partly undo: x, y, μ, √(σ²+ε), γ and β by channel, and `gap`, max|y − x|."""
 
     x: np.ndarray
     y: np.ndarray
@@ -28,7 +28,7 @@ class UndoneBatchNorm(NamedTuple):
 
 
 def undo_batch_norm(progress: float, eps: float, seed: int) -> UndoneBatchNorm:
-    """Apply batch norm to feature maps, with γ and β moved towards √(σ²+ε) and μ, which undo it."""
+    """Apply batch norm with γ and β moved from 1 and 0 (`progress` 0) to √(σ²+ε) and μ (`progress` 1, y = x)."""
     x, scheme = SAMPLES["features"].make(SHAPE, seed), SCHEMES["batch"]
     plain = normalize(x, scheme, eps)
     assert plain.mean is not None

@@ -31,7 +31,7 @@ LEARNED_ACCURACY = 0.8
 
 @dataclass(frozen=True)
 class ShippedStudy(Job[Arrays], kind="why/learning", version=1):
-    """Job that trains the networks whose results are shipped; its digest names the results.
+    """Job that trains the networks whose results are shipped; the results store its digest.
 
     Raise `version` when the same networks give other results than before.
     """
@@ -57,7 +57,7 @@ class ShippedStudy(Job[Arrays], kind="why/learning", version=1):
         return self.scales.index(setting.start), self.rates.index(setting.rate)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train the networks of each scale, rate and kind in turn; yield after each.
+        """Train the networks of each scale, rate and kind in turn; yield a step after each.
 
         The result has the fields of `LearningResults` by name, each with leading axes (scales, rates, kinds).
         """
@@ -81,14 +81,14 @@ STUDY = ShippedStudy()
 
 @lru_cache(maxsize=1)
 def read_study() -> Arrays:
-    """Return the shipped results, and the digest of their study."""
+    """Return the shipped results as arrays by name, and under "digest" the digest of their study."""
     with np.load(STUDY_FILE) as file:
         return {name: file[name] if name == "digest" else file[name].astype(float) for name in file.files}
 
 
 @dataclass(frozen=True)
 class RateSweep:
-    """Accuracy at the end of training over the learning rate, for networks of one kind and initial scale.
+    """Accuracies after training at each learning rate, for one kind of network and one initial scale.
 
     Attributes:
         accuracy: on the test digits, (rates, seeds).
@@ -105,12 +105,12 @@ class RateSweep:
 
     @property
     def robust_count(self) -> int:
-        """The number of learning rates at which the networks of all seeds learn."""
+        """The number of learning rates at which every seed's network reaches `LEARNED_ACCURACY`."""
         return int((self.accuracy >= LEARNED_ACCURACY).all(1).sum())
 
 
 def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
-    """Return the shipped results of a setting by kind of network; None if there are none."""
+    """Return the shipped results of a setting by kind of network; None if the setting is not in the study."""
     place = STUDY.find_position(setting)
     if place is None:
         return None
@@ -119,7 +119,7 @@ def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
 
 
 def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
-    """Return the shipped accuracies at all learning rates by kind of network; None if there are none."""
+    """Return shipped accuracies at all rates by kind of network; None if the study lacks the other values."""
     place = STUDY.find_position(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None

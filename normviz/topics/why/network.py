@@ -53,7 +53,7 @@ class TrainingPlan:
 
 
 def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
-    """Create the untrained networks of a plan; networks of one seed have the same weights."""
+    """Create the untrained networks of a plan; networks of one seed start with the same weights."""
     generators = [np.random.default_rng([seed, 22]) for seed in plan.seeds]
     networks = initialize_networks(generators, plan.widths, EPS, plan.activation, plan.normalized, plan.start)
     for gain in networks.gains:
@@ -66,7 +66,7 @@ def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
 def train_networks(
     plan: TrainingPlan, watch: Callable[[int, DenseNetworks], object] = lambda step, network: None
 ) -> tuple[DenseNetworks, np.ndarray]:
-    """Train networks; return them, and the loss of every mini-batch, (steps, networks).
+    """Train a plan's networks; return them, and the loss of every mini-batch, (steps, networks).
 
     `watch` is called with the step and the networks before every step, and after the last.
     """
@@ -85,7 +85,7 @@ def train_networks(
 
 
 def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> np.ndarray:
-    """Measure the accuracy of each network on a part of the digits, in inference.
+    """Measure the share of right answers of each network, in evaluation, on a part of the digits, as "test".
 
     Batch norm then uses the mean and variance of all training digits.
     """
@@ -96,7 +96,7 @@ def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> 
 
 @lru_cache(maxsize=3)
 def load_split_rows(part: DigitSplit = "train") -> tuple[np.ndarray, np.ndarray]:
-    """Load a part of the digits as rows (digits, 64), and their classes."""
+    """Load a part of the digits, such as "test"; return pixels, (digits, 64), and classes, (digits,)."""
     ends = [-VALIDATION_DIGITS - TEST_DIGITS, -TEST_DIGITS]
     images, labels = (np.split(each, ends)[SPLIT_NAMES.index(part)] for each in load_digits())
     return images.reshape(-1, DIGIT_SIDE**2), labels

@@ -18,21 +18,21 @@ TARGET = 1.0
 
 
 class BiasDescent(NamedTuple):
-    """Gradient descent on a bias b: b and the loss by step, (steps + 1,) each."""
+    """Course of gradient descent on a bias b: b and the loss, (steps + 1,) each, from before the first step."""
 
     b: np.ndarray
     losses: np.ndarray
 
 
 def sample_bias_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sample inputs u and the targets of x̂, (EXAMPLES,) each: u with noise, around TARGET."""
+    """Sample inputs u, and targets of x̂, which are u plus noise around the mean TARGET; (EXAMPLES,) each."""
     u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
     t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
     return u, t
 
 
 def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
-    """Run gradient descent on b, with or without the gradient through the normalization.
+    """Run gradient descent on b; without `through_normalization`, the gradient treats the mean as constant.
 
     `through_normalization`: ∂L/∂b = Σ_i ∂L/∂x_i; otherwise E[x] counts as constant, ∂L/∂b = Σ_i ∂L/∂x̂_i.
     """

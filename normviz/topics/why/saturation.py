@@ -83,12 +83,12 @@ class LearningRun(NamedTuple):
 
     @property
     def learned(self) -> LearningResults:
-        """The results only, without the measurements during training."""
+        """The results after training, without the measurements during it."""
         return LearningResults(self.accuracy, self.validation, self.saturated[-1])
 
 
 def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) -> LearningRun:
-    """Train networks, one per seed, and return what was measured during the training.
+    """Train one network per seed; return the measurements during and after the training.
 
     The measured inputs of the sigmoids are those of test digits; batch norm uses their mean and variance, as it does
     with a mini-batch.

@@ -45,7 +45,7 @@ STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 
 class _PanelChoice(Choice):
-    """Choice of the open panel; without one, whitening if the link sets a value of that panel.
+    """Choice of the open panel; if the URL names none, whitening if the URL sets a value of that panel.
 
     The page once opened on whitening, and its links did not name it.
     """
@@ -86,7 +86,7 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to what is open; links and controls omit irrelevant values."""
+    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":
@@ -97,7 +97,7 @@ def is_relevant(view: View, name: str) -> bool:
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
 @serialize_calls
 def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.LearningRun]:
-    """Train networks with and without batch norm, and return their measurements by kind."""
+    """Train networks with and without batch norm, once for all sessions; return their measurements by kind."""
     return {
         name: saturation.train_and_measure(setting, normalized, 1) for normalized, name in learning.KIND_NAMES.items()
     }
@@ -113,14 +113,14 @@ def _get_results_by_kind(setting: saturation.Setting) -> dict[str, saturation.Le
 
 
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
-    """Return the results of a setting by kind, and True if they are shipped; else train the networks."""
+    """Return the results of a setting by kind, and True if they are shipped; if not, train the networks."""
     shipped = learning.find_shipped(setting)
     return (_get_results_by_kind(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Return gradient descent on the bias with the normalization outside of the gradient, and inside."""
+    """Return two descents of the bias: with normalization "outside" of the gradient, and "inside"."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),
@@ -129,5 +129,5 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """Return a layer of batch norm on its way to the identity."""
+    """Return batch norm undone to the share `part`, cached for all sessions."""
     return identity.undo_batch_norm(part, eps, seed)

@@ -26,7 +26,7 @@ ZERO_VARIANCE_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class DigitFeature:
-    """Feature of a digit: its name, and a function (digits, 8, 8) -> (digits,), the mean of some pixels."""
+    """Feature of a digit: its name, and a function (digits, 8, 8) -> (digits,) that averages some pixels."""
 
     name: str
     compute: Callable[[np.ndarray], np.ndarray]
@@ -44,20 +44,20 @@ FEATURES = {
 
 
 def compute_digit_features(first: str, second: str) -> np.ndarray:
-    """Return two features of all digits, (digits, 2)."""
+    """Return two features of all digits, given by their keys, (digits, 2)."""
     images, _ = load_digits()
     return np.stack([FEATURES[key].compute(images) for key in (first, second)], axis=-1)
 
 
 def sample_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
-    """Sample normal points (`CLOUD_SIZE`, 2) with a correlation; the standard deviations are `ratio` and 1."""
+    """Sample normal points (`CLOUD_SIZE`, 2) with this correlation and the standard deviations `ratio` and 1."""
     a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
     return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
 
 
 def compute_covariance(x: np.ndarray) -> np.ndarray:
-    """Return Σ = E[(x − μ)(x − μ)ᵀ] over the examples of (…, N, C): (…, C, C), with 1/N as in batch norm."""
+    """Return the covariance Σ of x, (…, N, C), over its N examples, divided by N: shape (…, C, C)."""
     v = x - x.mean(-2, keepdims=True)
     return v.mT @ v / x.shape[-2]
 
@@ -69,7 +69,7 @@ def compute_correlation(cov: np.ndarray) -> float:
 
 
 def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the principal directions: variances, descending, and directions as columns."""
+    """Return the eigenvalues of a covariance in descending order, and its eigenvectors as columns."""
     values, vectors = np.linalg.eigh(cov)
     values, vectors = values[::-1], vectors[:, ::-1]
     values = np.where(values > ZERO_VARIANCE_SHARE * max(float(values[0]), 0.0), values, 0.0)
@@ -78,7 +78,7 @@ def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
-    """Compute W with x̂ = W (x − μ): the inverse root of Σ + εI.
+    """Compute W, (C, C), such that x̂ = W (x − μ) is white: the inverse square root of Σ + εI.
 
     With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
     direction without variance gives 0, as `normalize` gives for a constant field.
@@ -91,7 +91,7 @@ def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.
 
 
 def _compute_inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
-    """Return 1/√(σ² + ε); 0 where there is no variance."""
+    """Return 1/√(σ² + ε) for each variance; 0 if the variance is 0."""
     return np.divide(1.0, np.sqrt(variances + eps), out=np.zeros(len(variances)), where=variances > 0)
 
 
@@ -132,7 +132,7 @@ STAGES = {
 
 
 def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
-    """Compute the points (k, 2) at `ELLIPSE_RADIUS` standard deviations from the mean."""
+    """Compute points (k, 2) on the covariance ellipse at `ELLIPSE_RADIUS` standard deviations from the mean."""
     values, vectors = find_principal_directions(cov)
     turn = np.linspace(0, 2 * np.pi, 97)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -140,11 +140,11 @@ def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
 
 
 def sample_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Sample `BATCH_COUNT` mini-batches of distinct points, (`BATCH_COUNT`, size, 2)."""
+    """Sample `BATCH_COUNT` mini-batches, each of distinct points of x: (`BATCH_COUNT`, size, 2)."""
     rng = np.random.default_rng([seed, 21])
     return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(BATCH_COUNT)])
 
 
 def count_statistics(features: int) -> tuple[int, int]:
-    """Count the statistics that batch norm and whitening estimate for this number of features."""
+    """Return how many statistics batch norm and whitening estimate for this number of features."""
     return 2 * features, features + features * (features + 1) // 2

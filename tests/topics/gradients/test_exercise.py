@@ -35,7 +35,7 @@ def test_the_frame_runs_and_what_is_done_in_it_is_judged(key, layout, tmp_path, 
     task = exercise(key, layout, eps=1e-3)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inputs.npz").write_bytes(pack_npz(task.make_inputs()))
-    code = task.write_template()
+    code = task.format_template()
     exec(code, {})
     assert list(np.load("answer.npz")) == []
     exec(code.replace("out = ...", "out = x", 1), {})
@@ -58,8 +58,8 @@ def test_the_inputs_are_those_of_the_task():
 def test_words_and_command():
     assert exercise("group").describe() == "group normalization with G = 2 (N kept, H, W averaged, C in 2 groups)"
     assert exercise("batch", "NC").describe() == "batch normalization (N averaged, C kept)"
-    assert "--groups 3 " in exercise("group", groups=3).write_command()
-    assert "--groups" not in exercise("batch").write_command()
+    assert "--groups 3 " in exercise("group", groups=3).format_command()
+    assert "--groups" not in exercise("batch").format_command()
 
 
 @pytest.mark.parametrize("name", ["dx.npy", "dx (1).npy", "DX.npy", "dx-final.npy"])

@@ -34,7 +34,7 @@ def test_advanced_is_closed_at_first_and_holds_the_rest():
     at = open_lab(opened=())
     assert advanced(at) == (False, [])
     at.session_state[ADVANCED_EXPANDER] = True
-    assert advanced(sound(at.run())) == (True, ["eps", "gain", "bias", "seed"])
+    assert advanced(sound(at.run())) == (True, ["eps", "learned", "gain", "bias", "seed"])
 
 
 @pytest.mark.parametrize(

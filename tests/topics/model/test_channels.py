@@ -8,7 +8,7 @@ from lab_page import plots
 from test_model_page import opened
 
 from normviz.core.fields import FULL, OWN, Rule
-from normviz.topics.model.channels import compare_averages
+from normviz.topics.model.channels import compare_after_pass, compare_averages
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.state import read_example
 
@@ -32,12 +32,12 @@ def test_the_heading_names_the_largest_difference(statistics, name, heading):
     assert heading in averages.heading
     assert averages.name.endswith(name)
     expected = statistics[[0, 2]] if name == "mean" else np.sqrt(statistics[[1, 3]])
-    np.testing.assert_allclose([averages.batch, averages.running], expected)
+    np.testing.assert_allclose(list(averages.values.values()), expected)
 
 
 def test_channels_without_finite_numbers_are_left_out():
     averages = compare_averages(rows([np.nan, 1, 2], [1, -5, 1], [0, 0, 2], [1, 1, 3]), eps=1.0)
-    np.testing.assert_allclose([averages.batch, averages.running], [[2**0.5], [2]])
+    np.testing.assert_allclose(list(averages.values.values()), [[2**0.5], [2]])
     assert compare_averages(rows([0], [1], [0], [0]), eps=0.0) is None
     assert compare_averages(rows([0], [0], [0], [1]), eps=0.0) is None  # divided by 0, infinitely often
 
@@ -46,14 +46,27 @@ def test_the_figure_is_that_of_layers_with_running_averages():
     batch, running = plots(opened(layer="layer1.bn1"))["channels"]["figure"]["data"][1:]
     layer = read_example("resnet").choose_row("layer1.bn1")
     averages = compare_averages(layer.recorded.statistics, layer.eps)
-    np.testing.assert_allclose([batch["y"], running["y"]], [averages.batch, averages.running], rtol=1e-6)
+    np.testing.assert_allclose([batch["y"], running["y"]], list(averages.values.values()), rtol=1e-6)
     assert plots(opened(layer="norm"))["channels"]["figure"]["data"][0]["type"] == "heatmap"
 
 
 def test_far_apart_deviations_have_a_logarithmic_axis():
     averages = compare_averages(rows([0, 0], [1, 1], [0, 0], [9, 9]), eps=0.0)
     assert draw_channels(averages).layout["yaxis"]["type"] == "linear"
-    assert draw_channels(averages._replace(running=100 * averages.running)).layout["yaxis"]["type"] == "log"
+    wide = averages._replace(values={"a": np.ones(2), "b": np.full(2, 300.0)})
+    assert draw_channels(wide).layout["yaxis"]["type"] == "log"
+
+
+def test_a_frozen_layer_shows_its_running_averages_before_and_after_a_pass():
+    _, before, after = plots(opened(layer="bn1"))["channels"]["figure"]["data"]
+    statistics = read_example("resnet").choose_row("bn1").recorded.statistics
+    np.testing.assert_allclose([before["y"], after["y"]], statistics[[3, 5]], rtol=1e-6)
+    assert compare_after_pass(statistics[:4]) is None
+
+
+def test_a_wrong_axis_is_drawn_beside_the_one_that_is_meant():
+    now, meant = plots(opened(source="llama", layer="k_norm"))["channels"]["figure"]["data"]
+    np.testing.assert_array_equal(np.transpose(now["z"]), meant["z"])
 
 
 LAYER = read_example("resnet").choose_row("norm")
@@ -78,5 +91,5 @@ def test_elements_of_one_field_have_one_colour(rules, colours):
 
 def test_the_layers_with_the_largest_changes_keep_their_order():
     (bars,) = (figure := draw_layer_gaps({f"<b>{k}": k / 100 for k in range(12)})).data
-    assert list(bars["text"]) == [f"{k}%" for k in range(3, 12)]
-    assert figure.layout["yaxis"]["ticktext"][0] == "&lt;b&gt;3"
+    assert list(bars["text"]) == ["0%", *(f"{k}%" for k in range(4, 12))]
+    assert figure.layout["yaxis"]["ticktext"][:2] == ["&lt;b&gt;0", "&lt;b&gt;4"]

@@ -44,24 +44,24 @@ def test_the_page_opens_on_an_example_with_its_problems():
     assert "**Problem.** eval() replaces the batch's mean and variance" in words[words.index("### Whole model") :]
     assert "https://github.com/pytorch/vision/issues/2079" in words
     assert at.code[0].value == "torch.optim.swa_utils.update_bn(loader, model)"
-    assert plots(at)["channels"]["figure"]["data"][0]["text"][0] == "80%"
+    assert plots(at)["channels"]["figure"]["data"][0]["text"][:2] == ["204%", "80%"]
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
     assert list(table.value["Problem"]) == [
         "⚠ eval() changes outputs", "⚠ not fully frozen",
-        *["✓ none of its own"] * 4, "✓ none found", "⚠ batch too small",
+        *["– see whole model"] * 4, "✓ none found", "⚠ batch too small",
     ]  # fmt: skip
-    assert tuple(table.value.iloc[6])[2:] == ("Group", "height, width, channels in 4 groups")
+    assert tuple(table.value.iloc[6])[2:] == ("Group norm", "height, width, channels in 4 groups")
 
 
 def test_a_layer_has_its_problem_or_none():
     at = opened(layer="bn1")
     words = said(at)
-    assert "**Effect.** Inference uses these averages" in words[words.index("### bn1: Batch") :]
-    assert at.code[0].value == "model.bn1.eval()"
-    assert "No problem of its own. It shares that of the whole model." in said(opened(layer="layer1.bn1"))
+    assert "**Effect.** Inference uses these averages" in words[words.index("### bn1: batch norm") :]
+    assert at.code[0].value == "model.train()\nmodel.bn1.eval()  # after every model.train()"
+    assert "see the problem of the whole model" in said(opened(layer="layer1.bn1"))
     assert "No problem found." in said(opened(layer="norm"))
 
 
@@ -70,7 +70,7 @@ def test_a_row_opens_its_layer():
     at.session_state[TABLE_KEY] = {"selection": {"rows": [6], "columns": [], "cells": []}}
     at.session_state["model layer"] = "norm"  # as the callback does, which AppTest does not call
     sound(at.run())
-    assert "### norm: Group" in said(at)
+    assert "### norm: group norm" in said(at)
     assert at.query_params["layer"] == "norm"
     found = links(at)
     assert "Its batch size and ε in **Training vs. inference**" not in found
@@ -81,7 +81,7 @@ def test_a_row_opens_its_layer():
 def test_the_lab_takes_the_activations_with_their_link_only():
     at = opened(source="llama", layer="k_norm")
     offered = at.session_state[OFFERED_KEY]
-    assert r"k\_norm: unknown kind" in said(at)
+    assert r"k\_norm: not a standard norm" in said(at)
     assert links(at)["Its activations in **Tensor lab**"][1].items() >= offered.link.items()
     x = read_example("llama").choose_row("k_norm").recorded.x
     np.testing.assert_array_equal(offered.x, x)
@@ -102,12 +102,13 @@ def test_the_lab_takes_the_activations_with_their_link_only():
 def test_ones_own_model_begins_with_the_steps_and_ends_with_the_report():
     at = opened(source="own")
     assert [each.value.splitlines()[-1] for each in at.code] == [
-        "    return MyNet(), batch", "normviz record my_model:make layers.npz",
+        "    return model, images", "normviz record my_model:make layers.npz",
+        ")",
     ]  # fmt: skip
     assert not at.dataframe
     upload(at, "layers.npz", CONTENT)
     assert "2 problems found in this model with 5 normalizations" in said(at)
-    assert at.dataframe[0].value["Problem"][2] == "⚠ wrong axis averaged"
+    assert at.dataframe[0].value["Problem"][2] == "⚠ averages the wrong axis"
     upload(at, "broken.npz", CONTENT[:900])
     assert at.error[0].value == (
         "This is not a .npz file that NumPy wrote; save one with numpy.savez. layers.npz is still shown."

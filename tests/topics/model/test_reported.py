@@ -123,8 +123,8 @@ REFUSED_ARRAYS = {
     "an empty array": ({"x_bn1": X[:0]}, "is not one of float32 numbers"),
     "other axes": ({"x_bn1": X[0]}, "have 3 axes, its layout NCHW has 4"),
     "γ of another length": ({"x_bn1": X, "gain_bn1": X[:, :2]}, "γ or β of 'bn1' does not fit"),
-    "statistics of three rows": ({"x_bn1": X, "statistics_bn1": np.zeros((3, 8), np.float32)}, "are not four rows"),
-    "statistics of many channels": ({"x_bn1": X, "statistics_bn1": np.zeros((4, 5000), np.float32)}, "not four rows"),
+    "statistics of three rows": ({"x_bn1": X, "statistics_bn1": np.zeros((3, 8), np.float32)}, "four or six rows"),
+    "statistics of many channels": ({"x_bn1": X, "statistics_bn1": np.zeros((6, 5000), np.float32)}, "six rows"),
     "many activations": ({"x_bn1": np.zeros((8, 8, 64, 64), np.float32)}, "has 262,144 activations; up to 65,536"),
     "another layer": ({"x_bn9": X}, "activations of 'bn9', a layer that the report lacks"),
 }

@@ -186,7 +186,7 @@ def test_only_pytorch_refuses_one_digit_in_training_mode(size):
 
 def test_what_is_kept_is_bounded(monkeypatch):
     store = BoundedStore(2)
-    monkeypatch.setattr(accuracy, "get_training_results", lambda: store)
+    monkeypatch.setattr(accuracy, "get_network_store", lambda: store)
     early = next(NetworkTraining(4, 1e-5, 0).steps()).result()
     accuracy.store_networks(NetworkTraining(4, 1e-5, 0), early)
     assert len(store) == 0  # what was stopped is not kept as if it were whole

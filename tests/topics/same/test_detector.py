@@ -362,6 +362,10 @@ def interleaved_groups(x):
     return halves.reshape(x.shape)
 
 
+def deviation_plus(x, eps):
+    return (x - x.mean((0, 2), keepdims=True)) / (x.std((0, 2), keepdims=True) + eps)
+
+
 def clipped_batch_norm(x):
     y = layer_norm_by_hand(x, (0, 1, 2))
     return np.minimum(y, 0.999 * y.max())
@@ -392,6 +396,13 @@ MISLEADING = {
     "an ε beside a usual one": (
         draw((5, 4), 0.0, 0.005, 18) * np.linspace(0.3, 2, 4), lambda x: mean_square(x, (0,)), torch.bfloat16,
     ),
+    "two numbers over their deviation": (
+        draw((7, 2), 0.0, 0.0007, 0),
+        lambda x: (x - x.mean(1, keepdims=True)) / (np.abs(x - x.mean(1, keepdims=True)) + 1e-5),
+        torch.bfloat16,
+    ),
+    "an ε outside the root": (draw((2, 3, 2), 0.137, 0.002), lambda x: deviation_plus(x, 3e-6), F32),
+    "a division by the largest number": (draw((8, 1, 2, 8), 0.0, 0.6), lambda x: x / np.abs(x).max(), torch.bfloat16),
 }  # fmt: skip
 
 
@@ -408,11 +419,11 @@ def test_one_example_is_enough_without_a_gain(dtype):
     assert keys(detect_normalization(*made("layer", "NHWC", (1, 3, 4, 6), dtype=dtype), "NHWC")) == {"layer"}
 
 
-def test_an_eps_that_rounding_leaves_open_is_among_those_that_fit():
+def test_an_unusual_eps_is_estimated_beside_a_large_mean():
     x = draw((7, 5, 5, 7), 134.0).astype(np.float32)
     found = detect_normalization(x, normalize(x.astype(float), SCHEMES["layer"], 3.4e-3).y.astype(np.float32), "NHWC")
-    assert found.answer[0].eps[0] == pytest.approx(3.4e-3, rel=0.01)
-    assert 0.0 in found.answer[0].eps
+    assert found.is_unique
+    assert found.answer[0].eps == pytest.approx((3.4e-3,), rel=0.01)
 
 
 def trained(layer):

@@ -100,7 +100,7 @@ def test_the_first_view_asks_for_a_guess():
     assert "Guess 1 of 24" in texts(at.caption)
     assert [button.label for button in at.button][:2] == ["= Yes, the same", "≠ No, differently"]
     (line,) = (text for text in texts(at.caption) if text.startswith("Trained on the "))
-    assert re.fullmatch(r"Trained on the .*\. 60 networks, [1-9][\d,]* training steps a second\.", line), line
+    assert re.fullmatch(r"Trained on the .*\. 60 networks, [1-9][\d,]* steps a second\.", line), line
 
 
 def test_a_covered_answer_is_nowhere_in_what_is_sent():

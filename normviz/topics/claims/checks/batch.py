@@ -190,12 +190,12 @@ def check_output_invariance(seed: int) -> Iterator[Trial]:
         ).xhat
 
     values = measure_worst_scaling_gap("batch", "xhat", seed)
-    yield expect_equal("largest difference of x̂ of aW from that of W, at a = 0.01, 3 and 100, ε = 0", values)
+    yield expect_equal("largest difference between x̂ of aW and of W, at a = 0.01, 3 and 100, ε = 0", values)
     values = repeat_over_seeds(seed, negative)
     yield expect_equal("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", values, fact=True)
-    what = "largest difference of x̂ of aW from that of W, at a = 0.01, ε = 10⁻⁵"
+    what = "largest difference between x̂ of aW and of W, at a = 0.01, ε = 10⁻⁵"
     yield expect_at_least(what, repeat_over_seeds(seed, smoothed), 1e-4, fact=True)
-    what = "largest difference of x̂ of aW from that of W without batch norm, at a = 100"
+    what = "largest difference between x̂ of aW and of W without batch norm, at a = 100"
     yield expect_at_least(what, measure_worst_scaling_gap("none", "xhat", seed), 1.0, fact=True)
 
 
@@ -350,7 +350,7 @@ def check_merged_statistics(seed: int) -> Iterator[Trial]:
     beside = "of the whole mini-batch"
     values = repeat_over_seeds(seed, merged)
     yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", values)
-    what = f"difference of one device's own mean and variance, those of the nearest device, from those {beside}"
+    what = f"difference of the nearest device's own mean and variance from those {beside}"
     yield expect_at_least(what, repeat_over_seeds(seed, nearest), 1e-2)
     what = f"difference of the mean of the devices' variances from the variance {beside}"
     yield expect_at_least(what, repeat_over_seeds(seed, averaged), 1e-4, fact=True)

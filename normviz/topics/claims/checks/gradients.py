@@ -61,7 +61,7 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
 
 
 @CLAIMS.add("N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
-    short="The gradients of layer norm's gain and bias are those of the notes.",
+    short="The notes' gradients of layer norm's gain and bias are right.",
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
@@ -106,7 +106,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
 
 
 @CLAIMS.add("N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
-    short="The gradient of the smoothing term is the one that the notes have.",
+    short="The notes' gradient of the smoothing term is right.",
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
@@ -143,7 +143,7 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
 @CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
     says="With normalization, the length of the weights sets the effective learning rate.",
     condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
-    "units share μ and σ, ‖w‖ is that of all of them.")  # fmt: skip
+    "units share μ and σ, ‖w‖ is the length of all weights together.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how Fisher information and effective SGD steps scale with the length of the weights."""
 
@@ -156,7 +156,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
             "other": twins[0],
         }
 
-    block, found = measure_fisher_powers(seed, "w", "w"), repeat_named_over_seeds(seed, measure)
+    block, found = measure_fisher_powers(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
@@ -190,10 +190,10 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
 
         return repeat_over_seeds(seed, furthest)
 
-    values = scaled("w", "batch", "layer")
+    values = scaled("length", "batch", "layer")
     yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
-    yield expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0)
-    values = measure_fisher_powers(seed, "γ", "w")["none"]
+    yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
+    values = measure_fisher_powers(seed, "γ", "length")["none"]
     yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)

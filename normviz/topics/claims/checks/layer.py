@@ -70,7 +70,7 @@ def measure_inference_gap(seed: int) -> float:
 
 @CLAIMS.add("L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
     says="Layer norm computes the same in training and at test time.",
-    condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
+    condition="No variant uses other examples, so none stores averages. Batch norm computes "
     "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ of digits in a mini-batch and alone, for variants of layer norm and batch norm."""

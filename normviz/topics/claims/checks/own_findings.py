@@ -113,7 +113,7 @@ def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
     root = f"at most the root of the {squares} squares that a pixel is in"
     yield expect_at_most("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + MIN_DIFFERENCE)
     yield Trial(root, max(conv) <= squares**0.5, fact=True)
-    yield expect_equal("distance of that of a dense layer from 1", dense, fact=True)
+    yield expect_equal("distance of a dense layer's largest ‖f(x) − f(y)‖ / ‖x − y‖ from 1", dense, fact=True)
 
 
 def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -> np.ndarray:
@@ -173,7 +173,7 @@ def check_one_input_channel(seed: int) -> Iterator[Trial]:
     says=f"The paper on weight normalization is arXiv {TUTORIAL_ARXIV_ID}.",
     condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.")  # fmt: skip
 def check_arxiv_number(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the tutorial's number on arXiv with this app's."""
+    """Yield trials that compare the tutorial's arXiv number of a paper with this app's."""
     yield Trial(
         f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
         WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
@@ -182,8 +182,8 @@ def check_arxiv_number(seed: int) -> Iterator[Trial]:
 
 @CLAIMS.add("X05", "normviz", "holds-if", "/invariance?layer=conv&cell=batch.dataset-recentering",
     says="On a convolution, batch normalization is invariant to dataset re-centring.",
-    condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
-    "border, and no one mean takes that off. The table that this opens has no padding.")  # fmt: skip
+    condition="Only without zeros around the picture: these are not shifted. Near the border the added amount then "
+    "differs, and no single mean cancels it. The linked table has no padding.")  # fmt: skip
 def check_padding(seed: int) -> Iterator[Trial]:
     """Yield trials that compare batch norm's x̂ of digits and digits plus τ behind a convolution, by padding."""
     yield expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed))

@@ -37,7 +37,7 @@ SGD_SETTING = Setting(rate=3.0, length=1.0)
 
 @lru_cache(maxsize=64)
 def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPath:
-    """Train a linear classifier of two digits with 200 steps of SGD; return the path of w in one parametrization."""
+    """Train a linear classifier of two digits with 200 steps of SGD; return the path of w, parametrized as `form`."""
     return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 

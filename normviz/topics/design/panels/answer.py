@@ -36,7 +36,7 @@ NO_NORMALIZATION = SCHEMES["none"]
 def show_scheme_answer(scheme: Scheme, view: View) -> None:
     """Show the transformations to which a scheme is invariant, and its formula."""
     layer = view["layer"]
-    row = find_registered_twin(scheme, layer)
+    row = find_registered_equivalent(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
     name = find_scheme_name(scheme, layer) or "a scheme without a name"
     st.markdown(f"### {capitalize_first(name)}\n{describe_found_scheme(scheme, layer)}")
@@ -59,7 +59,7 @@ def describe_found_scheme(scheme: Scheme, layer: str) -> str:
         )
     if scheme.activation_part is not None and scheme.weight is not None:
         sentences.append(SCHEMES[scheme.weight].about)
-    row = find_registered_twin(scheme, layer)
+    row = find_registered_equivalent(scheme, layer)
     if row.activation_part is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         sentences.append("It learns γ alone.")
     if (
@@ -81,27 +81,27 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
     }
 
 
-def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
-    """Return the registered scheme that computes the same on this layer, else the scheme itself."""
+def find_registered_equivalent(scheme: Scheme, layer: str) -> Scheme:
+    """Return the registered scheme that computes the same x̂ on this layer, else the scheme itself."""
     rows = (row for row in find_named_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on)
     return min(rows, key=_has_other_weight_scheme, default=scheme)
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
-    """Return True if the weights are normalized by a scheme other than the row's own."""
+    """Return True if a registered scheme `row` has a weight scheme in front that is not part of its definition."""
     return row.weight != SCHEMES[row.key].weight
 
 
 def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
-    """Build the link parameters that open this scheme in the lab and in Table 1, by page."""
-    row = find_registered_twin(scheme, layer)
+    """Build the URL parameters that open this scheme in the lab and in Table 1, by page."""
+    row = find_registered_equivalent(scheme, layer)
     row = scheme if _has_other_weight_scheme(row) else row
     lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_probe_shape(row, layer), strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
 
 def build_table_link(scheme: Scheme) -> dict[str, str]:
-    """Build the link parameters that open this scheme in Table 1."""
+    """Build the URL parameters that open this scheme in Table 1."""
     known = {param.name for param in table1.PARAMS}
     return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
 

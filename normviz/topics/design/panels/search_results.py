@@ -69,7 +69,7 @@ def show(view: View, theme: str) -> None:
 
 
 def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
-    """Choose the schemes whose cubes are drawn: the best known of the found ones, then the simplest.
+    """Choose the schemes whose cubes are drawn: well-known answers first, then the simplest; a picked one is included.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
@@ -105,7 +105,7 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
 
 
 def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
-    """List the schemes offered to pick, by their texts in the link: named ones, the simplest, and the chosen one."""
+    """Map URL texts to labels of the schemes offered for choice: named ones, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _find_registered_answers(demands):
         labels.setdefault(format_pick(row, demands.layer), []).append(row.label)
@@ -118,7 +118,7 @@ def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dic
 
 
 def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
-    """Show the list of found schemes, of which one is picked."""
+    """Show the list of found schemes, from which the visitor picks one."""
     listed = list_answers(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
@@ -129,7 +129,7 @@ def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -
 
 
 def _write_answer_label(scheme: Scheme, layer: str) -> str:
-    """Write the label of a scheme in the list: its name, if it has one, and its steps."""
+    """Return the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 

@@ -26,7 +26,7 @@ RATE_LABELS = {0: "η", 1: "η · δ", 2: "η · δ²"}
 
 
 def show(view: View, theme: str) -> None:
-    """Show length and effective learning rate of W during training, and twins that start from δW."""
+    """Show ‖W‖ and its effective learning rate during training, and copies of the network that start from δW."""
     training = build_settings(rate.RateSetting, view)
     course = get_rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
-    """Draw the length of W and the effective rate by step, under a sentence on their course."""
+    """Draw ‖W‖ and the effective rate by step, below a headline."""
     st.markdown(write_growth_headline(curves))
     for column, key in zip(st.columns(2, gap="medium"), RUN_TITLES, strict=True):
         with column:
@@ -52,7 +52,7 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
 
 
 def write_growth_headline(curves: rate.TrainingCurves) -> str:
-    """Write by how much W grows in a run, and its effective learning rate falls."""
+    """Return a headline: by which factors ‖W‖ grows in a run and its effective learning rate falls."""
     grown = curves.length[-1, 0] / curves.length[0, 0]
     shrunk = curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]
     return (
@@ -62,7 +62,7 @@ def write_growth_headline(curves: rate.TrainingCurves) -> str:
 
 
 def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFigure:
-    """Draw the length of W, "lengths", or its effective learning rate, "effective", by step."""
+    """Draw a curve by step: ‖W‖ for the key "lengths", its effective learning rate for "effective"."""
     row = {"lengths": curves.length[:-1, 0], "effective": curves.effective_rates[:, 0]}[key]
     alt = f"{RUN_TITLES[key]} by step: from {row[0]:.3g} to {row[-1]:.3g}."
     panel = CurvePanel(RUN_TITLES[key], [Curve("batch norm", np.arange(len(row)), row)], x="step")
@@ -70,7 +70,7 @@ def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFi
 
 
 def explain_growth(curves: rate.TrainingCurves) -> str:
-    """Explain why W only grows, and how closely the run follows the equation."""
+    """Explain in sentences why ‖W‖ only grows, and how closely the run follows Pythagoras' equation."""
     least = curves.shortest[:, 0].min()
     if least < -ROUNDING:
         return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."
@@ -88,7 +88,7 @@ def explain_growth(curves: rate.TrainingCurves) -> str:
 
 
 def _show_twins(training: rate.RateSetting) -> None:
-    """Show twins that start from δW, at three learning rates, with SGD and with Adam."""
+    """Show how far copies that start from δW depart from the original, at three rates, with SGD and Adam."""
     delta = typeset(training.delta)
     found = get_twin_gaps(training)
     best = {optimizer: min(gaps, key=gaps.__getitem__) for optimizer, gaps in found.items()}

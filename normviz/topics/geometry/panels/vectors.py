@@ -30,7 +30,7 @@ TURN_TOLERANCE = 1e-3
 
 
 def show(view: View, theme: str) -> None:
-    """Show the vectors of three channels at a stage of normalization, with the controls of x and ε."""
+    """Show one example's three channels as a vector in space, at a stage of layer norm, with controls of x and ε."""
     example = build_settings(ThreeChannelExample, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     controls = Controls(Page, PREFIX, view, is_relevant)
@@ -49,7 +49,7 @@ def show(view: View, theme: str) -> None:
 
 
 def draw_vectors(long: DescentStep, short: DescentStep, stage: str, theme: str) -> DrawnFigure:
-    """Draw the vectors of a stage in space."""
+    """Draw the vectors of a stage in space, with a text alternative."""
     figure = draw_step(long, short, theme) if stage == "step" else draw_stage(long.before, stage, theme)
     return DrawnFigure(figure, _write_alt_text(long, short, stage), "min(29rem, 72vw, 58vh)")
 
@@ -68,7 +68,7 @@ def _choose_stage(stage: str) -> None:
 
 
 def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Write the headline of a stage."""
+    """Return the headline of a stage: what it does to the vectors, with numbers."""
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
@@ -83,7 +83,7 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
 
 
 def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
-    """Write the explanation of a stage."""
+    """Return the explanation of a stage below its picture, in sentences."""
     one = long.before
     if stage == "centre":
         return (
@@ -112,7 +112,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
 
 
 def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
-    """Describe where x̂ lies: on the circle, inside it or at the origin."""
+    """Describe in a sentence where x̂ lies: on the circle of radius √3, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_inside(forward):

@@ -39,9 +39,9 @@ def show_answer_check(view: View, theme: str) -> None:
         _show_upload()
         _show_verdicts(task, inputs)
     with st.expander("A frame to write it in"):
-        st.code(task.write_template())
+        st.code(task.format_template())
         st.markdown("The same check without a browser:")
-        st.code(task.write_command(), language="bash")
+        st.code(task.format_command(), language="bash")
     with st.expander(f"The {len(MISTAKES)} mistakes that it knows by their numbers"):
         st.table(
             [{"": row.name, "What happened": row.description, "What to do": row.remedy} for row in MISTAKES.values()]

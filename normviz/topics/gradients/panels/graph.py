@@ -66,7 +66,7 @@ def show_chain(view: View, theme: str) -> None:
                 if step == 0:
                     _show_paths(theme)
             if step == LAST_STEP:
-                st.latex(_write_formula(len(x), theme))
+                st.latex(_format_paths_formula(len(x), theme))
             added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
@@ -89,7 +89,7 @@ def _show_paths(theme: str) -> None:
     st.markdown(BACKWARD_NOTE)
 
 
-def _write_formula(count: int, theme: str) -> str:
+def _format_paths_formula(count: int, theme: str) -> str:
     """Return LaTeX of ∂L/∂x as the sum of its paths, coloured as in the graph; `count` numbers share the statistics."""
     colours = THEMES[theme]
     terms = (

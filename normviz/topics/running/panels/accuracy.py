@@ -48,27 +48,27 @@ REQUEST_KEY = PREFIX + "training"
 
 
 @st.cache_resource
-def get_training_results() -> BoundedStore[str, TrainedNetworks]:
-    """Return all networks trained on this server, shared by all sessions."""
+def get_network_store() -> BoundedStore[str, TrainedNetworks]:
+    """Return the store of trained networks by digest of their job, shared by all sessions."""
     return BoundedStore(MAX_STORED_TRAININGS)
 
 
 @st.cache_resource
 def get_training_queue() -> JobQueue:
-    """Return the queue of all sessions for trainings."""
+    """Return the job queue for trainings, shared by all sessions."""
     workers = count_short_jobs()
     return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
-    """Store the networks of a complete training on the server."""
+    """Store the networks for all sessions if their training is complete."""
     if len(networks.means) == STEPS:
-        get_training_results().put(compute_digest(job), networks)
+        get_network_store().put(compute_digest(job), networks)
 
 
 def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
-    """Return the networks of a complete training, None before its end."""
-    return get_training_results().get(compute_digest(job))
+    """Return the stored networks of a training, or None if it is not complete."""
+    return get_network_store().get(compute_digest(job))
 
 
 def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
@@ -85,7 +85,7 @@ SOURCE = RunSource(
 def get_case_accuracies(
     training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
 ) -> dict[str, np.ndarray]:
-    """Return the accuracy of every case, computed once for all sessions."""
+    """Return each network's accuracy by case, computed once for all sessions."""
     return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
@@ -110,19 +110,19 @@ def show(view: View, theme: str) -> None:
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
-    """Build the rows of the chart: every case with its accuracies, None before they are measured."""
+    """Build the chart's rows, one per case; their accuracies are None before they are measured."""
     return [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
 
 
 def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
-    """Draw the accuracy of every case."""
+    """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
     return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.6 * len(rows) + 3:g}rem")
 
 
 def show_training_status(run: PageRun, working: bool) -> None:
-    """Show the progress of the training, or what was trained, or why it ended."""
+    """Show the progress of the training, a description of the trained networks, or why training stopped."""
     run.is_active()
     missing = bool(run.find_missing())
     if run.request is not None and (working or missing):
@@ -141,7 +141,7 @@ def show_training_status(run: PageRun, working: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Describe every case by its key: its name, the role of its colour, and its description."""
+    """Return name, colour role and description of every case, by key."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
@@ -194,7 +194,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
 
 
 def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
-    """Write the costliest mistake as a headline, and the next two as a sentence."""
+    """Return a headline on the mistake that costs most accuracy, and a sentence on the next two."""
     if not measured:
         return "### Accuracy …% → …%", "Other mistakes: …"
     right, words = measured["population"].mean(), describe_cases(view, convention)
@@ -206,7 +206,7 @@ def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, conven
 
 
 def _show_reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
-    """Show the description and the cost of every case, by the mode of the network."""
+    """Show the description and the accuracy cost of every case, grouped by the network's mode."""
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [

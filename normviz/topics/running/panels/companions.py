@@ -25,7 +25,7 @@ def show(view: View, theme: str) -> None:
 
 
 def draw_outputs_among_others(view: View, theme: str) -> tuple[DrawnFigure, str]:
-    """Draw the outputs for one example in many mini-batches, by scheme; return the figure and what it shows."""
+    """Draw one example's outputs in many mini-batches, by scheme; return the figure and sentences on it."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}

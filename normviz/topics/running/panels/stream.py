@@ -52,7 +52,7 @@ def show(view: View, theme: str) -> None:
 
 
 def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, theme: str, position: int) -> None:
-    """Show the batch at a position with the statistics of both modes, then the statistics over the stream."""
+    """Show the batch at a position with both modes' statistics, then the statistics over the stream up to it."""
     batch = compute_batch_at(build_stream_setting(view), stream_trace, averages, position, view["eps"])
     if not st.session_state.get(COMPARES):
         batch = replace(batch, output={view["mode"]: batch.output[view["mode"]]})
@@ -74,7 +74,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
 
 
 def describe_outputs(view: View, batch: StreamBatch) -> str:
-    """Describe the outputs of the followed digit in a sentence, the page's mode first."""
+    """Describe in a sentence the followed digit's outputs in each mode, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
@@ -156,7 +156,7 @@ def draw_statistics_so_far(
 
 
 def _describe_averages(followed: TrackedStatistic, position: int) -> str:
-    """Describe where the running average and the population are after so many batches."""
+    """Describe the values of the running average and the population after `position` batches."""
     running, whole = (
         format_decimals(part[k])
         for part, k in ((followed.running, position), (followed.population, max(position - 1, 0)))
@@ -165,13 +165,13 @@ def _describe_averages(followed: TrackedStatistic, position: int) -> str:
 
 
 def _describe_drift(population: np.ndarray) -> str:
-    """Describe how the population's statistic changes over the stream, as the weights drift."""
+    """Return "population drifts 0.1 → 0.5" or "population stays at 0.1" for its statistic over the stream, (steps,)."""
     first, last = format_decimals(population[0]), format_decimals(population[-1])
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
 
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
-    """Format a number in LaTeX, in the colour of the mode that normalizes by it."""
+    """Return LaTeX of a text in the colour of `mode`, "training" or "inference"."""
     colour = getattr(THEMES[theme], mode)
     return rf"\textcolor{{{TEXT_COLOURS.get(colour, colour)}}}{{{text}}}"
 
@@ -179,7 +179,7 @@ def _colour_latex(text: str, mode: str, theme: str) -> str:
 def _show_update(
     convention: Convention, view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
-    """Show the update of the running mean and variance in numbers."""
+    """Show the last update of the running mean and variance as equations with numbers."""
     if not position:
         return
     unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).count

@@ -41,10 +41,10 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
 
 
 def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ...]:
-    """Choose a part of a tensor on which a scheme computes the same x̂ as on all of it, as indices of `numpy.ix_`.
+    """Choose a part of a tensor whose x̂ is the same as within the full tensor; return its indices from `numpy.ix_`.
 
     Axes along which no field averages are cut to evenly spaced indices: examples in layer norm, channels in batch norm.
-    The part has at most `most` elements, or else `LEAST_FIELDS` fields.
+    The part has at most `most` elements, unless `LEAST_FIELDS` fields need more.
     """
     averaged = find_mixed_axes(shape, scheme)
     size = prod(n for n, is_averaged in zip(shape, averaged, strict=True) if is_averaged)
@@ -61,25 +61,25 @@ def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
 
 
 def space_evenly(shape: Shape, lengths: Shape) -> tuple[np.ndarray, ...]:
-    """Return evenly spaced indices along each axis, `lengths` of them, as indices of `numpy.ix_`."""
+    """Return evenly spaced indices along each axis, `lengths[k]` of them along axis k, from `numpy.ix_`."""
     return np.ix_(*(np.linspace(0, n - 1, m).round().astype(int) for n, m in zip(shape, lengths, strict=True)))
 
 
 def is_affine(schemes: Sequence[Scheme]) -> bool:
-    """Return True if x̂ is x times a factor plus a shift, one of each for every channel of the batch.
+    """Return True if the schemes compute x̂ = a x + b with one a and one b for each channel, as batch norm does.
 
-    `schemes`: schemes that compute the same; with a single example, batch norm may be among them.
+    `schemes`: schemes that compute the same x̂; with a single example, batch norm may be among them.
     """
     return any(each.is_general_form and all(field == CHANNEL_FIELD for field in each.fields) for each in schemes)
 
 
 def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
-    """Return True if these schemes only shift x and learn no γ, so that a γ makes them other schemes."""
+    """Return True if these schemes compute x̂ = a x + b by channel without a learned γ; a γ makes them other schemes."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 
 def _list_registry_candidates() -> Iterator[Scheme]:
-    """Yield the registry's candidates: schemes of activations without windows, and none.
+    """Yield the registered schemes on activations without windows, "no normalization" included; variants first.
 
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
     out: they equal another row with some of its gains fixed.
@@ -101,7 +101,7 @@ CANDIDATE_SCHEMES = tuple(_list_registry_candidates())
 
 
 def _vary_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
-    """Yield a scheme with every number of groups that leaves more than one index in a group."""
+    """Yield a grouped scheme once for each number of groups up to `MAX_TRIED_GROUPS`; no group has only one index."""
     length = prod(row.find_grouped_axes(shape).values())
     for groups in find_divisors(length)[:-1]:
         if groups <= MAX_TRIED_GROUPS:

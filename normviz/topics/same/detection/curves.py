@@ -43,28 +43,11 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 
 
 @ignore_float_warnings
-def measure_bend(x: np.ndarray, y: np.ndarray, allowed: np.ndarray) -> float:
-    """Measure how many decimal digits of y a parabola for each channel leaves for a function to explain.
-
-    `allowed`: bound of the rounding error of each element of y. α and s count as fitted, too.
-    """
-    flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
-    v = flat - flat.mean(0)
-    v = v / np.maximum(np.abs(v).max(0), np.finfo(float).tiny)
-    powers = np.stack([np.ones_like(v), v, v**2], axis=-1).swapaxes(0, 1)
-    aims = target.T[..., None]
-    rest = aims - powers @ (np.linalg.pinv(powers) @ aims)
-    size, off = np.sqrt(np.mean(rest**2)), float(np.median(allowed))
-    free = flat.size - 3 * flat.shape[1] - 2
-    return free * float(np.log10(max(size / off, 1.0))) if off > 0 else 0.0
-
-
-@ignore_float_warnings
 def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
-    """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
+    """Estimate α and s of y = f(αx + s), or if `with_gain` of y = γ f(αx + s) + β; None if x is constant or α ≤ 0.
 
-    Gauss-Newton steps, halved until the squares fall, from the best of `INITIAL_ALPHAS`; γ and β follow by least
-    squares in each step (variable projection).
+    Gauss-Newton steps, halved until the squares fall, start at the best of `INITIAL_ALPHAS`. γ and β, one per channel,
+    follow by least squares in each step (variable projection).
 
     Source: Golub & Pereyra 1973, The Differentiation of Pseudo-Inverses and Nonlinear Least Squares.
     """
@@ -98,7 +81,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
 
 
 class _FittedCurve:
-    """Curve f(αx + s) at one α and s, with γ and β fitted by least squares."""
+    """Curve f(αx + s) at one `inner` = (α, s), and its residual; if `with_gain`, with γ and β by least squares."""
 
     def __init__(
         self, x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool, inner: tuple[float, float]

@@ -67,7 +67,7 @@ class Detection:
         return fit.scheme.kind, learned, *over
 
     def _may_mimic(self, fit: CandidateFit, other: CandidateFit) -> bool:
-        """Return True if a γ and a β for each channel may make one candidate look like the other.
+        """Return True if y cannot distinguish two candidates, since γ and β for each channel may hide their difference.
 
         Affine schemes turn into each other, and into schemes that fit although the numbers do not show their division,
         as on a single example. If the spread of x is small beside its mean, a scheme without centring gives the x̂ of
@@ -140,7 +140,7 @@ def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _is_constant(y: np.ndarray, name: str) -> bool:
-    """Return True if y is, up to rounding, one number, or one for each of several channels."""
+    """Return True if y is constant up to rounding, in all or within each channel; `name`: the dtype y is rounded to."""
     y = y.astype(float, copy=False)
     flat, off = y.reshape(-1, y.shape[-1]), ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * np.abs(y).max()
     return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

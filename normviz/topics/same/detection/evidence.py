@@ -1,6 +1,6 @@
-"""Evidence of y for a fit: digits of the statistics that it tests, its distinct values, and other explanations."""
+"""Evidence of y for a fit: digits of the statistics that it tests, and other explanations."""
 
-from math import inf, prod
+from math import inf
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
 
-LEAST_RESIDUAL = 1 / 8
+LEAST_RESIDUAL = 1 / 4
 """Least error of an element that counts as measured, as a share of its bound."""
 
 MAX_ROUNDING_SHARE = 0.1
@@ -23,11 +23,12 @@ UNIT_TOLERANCE = 0.01
 
 @ignore_float_warnings
 def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> float:
-    """Measure how many decimal digits of the statistics that divide a fit has tested; infinite if nothing divides.
+    """Measure how many decimal digits of the divisors √(σ² + ε) y confirms; infinite if the scheme does not divide.
 
     Without γ and β, y tests the size of every statistic. Behind γ it tests their differences, as far as γ leaves them:
-    none of batch norm. Each counts with the digits by which it changes an element of y beyond rounding. Whitening is
-    tested by its mixing of channels: C (C - 1) / 2 numbers for each group.
+    none of batch norm. Two centred numbers are ±1 whatever divides them, and test only how far ε moves them from there.
+    Each counts with the digits by which it changes an element of y beyond rounding. Whitening is tested by its mixing
+    of channels: C (C - 1) / 2 numbers for each group.
 
     `fitted`: the number of parameters estimated from y, such as ε.
     """
@@ -42,6 +43,10 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
         change = trial.xhat * (logarithm - logarithm.mean(list_other_axes(found.along), keepdims=True))
         first = tuple(slice(None) if axis in found.along else slice(1) for axis in AXES["activation"])
         group = np.broadcast_to(owner[first], owner.shape)
+    if unmixed is None:
+        size, over = np.abs(trial.xhat), list_other_axes(found.along)
+        usual = size.mean(over, keepdims=True) if found.along else 1.0
+        change = np.where(_is_same_size(size, owner), size - usual, change)
     off = np.maximum(np.abs(y - found.values), LEAST_RESIDUAL * found.allowed)
     square, error = (
         np.bincount(owner.ravel(), np.where(found.usable, each, 0.0).ravel() ** 2)
@@ -56,8 +61,14 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     return float(digits.sum()) * max(0, count - absorbed) / max(count, 1)
 
 
+def _is_same_size(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return for every element whether its statistic's elements have one size but 0, as two centred numbers have."""
+    mean, square = (np.bincount(owner.ravel(), each.ravel()) for each in (size, size**2))
+    return (square - mean**2 / np.bincount(owner.ravel()) < 1e-9 * square)[owner]
+
+
 def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
-    """Return True if y has mean 0 and mean square 1 at each index of an axis, as a second normalization leaves it."""
+    """Return True if y has mean 0 and mean square 1 at each index of some axis, as after a second normalization."""
     for axis in (axis for axis in range(4) if y.shape[axis] > 1):
         over = tuple(k for k in range(4) if k != axis)
         mean, square, off = (np.mean(each, over) for each in (y, y**2, allowed))
@@ -67,25 +78,21 @@ def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
 
 
 def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool:
-    """Return True if y excludes a rival of a fit: it is off by more than the rounding of both, and clearly by more."""
+    """Return True if a rival's error exceeds the rounding bounds, and clearly exceeds the error of `found`."""
     allowed, usable = np.maximum(found.allowed, rival.allowed), found.usable
     apart, own = (np.abs(y - each.values)[usable] for each in (rival, found))
     is_clear = float(np.sum(own**2)) < MAX_UNEXPLAINED**2 * float(np.sum(apart**2))
     return is_clear and bool(np.any(apart > allowed[usable]))
 
 
+def is_surely_rounded(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
+    """Return True if y equals the fitted values up to rounding, for a variance computed from centred values."""
+    return not np.any((np.abs(y - found.values) > trial.sure * found.allowed)[found.usable])
+
+
 def is_constant_with(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
-    """Return True if y is constant, up to rounding behind the largest γ, in channels where x̂ is."""
+    """Return True if y is constant up to rounding in every channel in which x̂ is constant."""
     still = ~found.usable & (trial.lost < MAX_ROUNDING_SHARE)
     noise = trial.lost * (np.abs(trial.xhat) + trial.size)
     allowed = found.allowed + 2 * float(np.abs(found.gain).max()) * noise
     return bool(np.all(np.abs(y - found.values)[still] <= allowed[still]))
-
-
-def count_levels(y: np.ndarray, found: FittedValues) -> int:
-    """Count the values of y that differ by more than rounding, minus the numbers of γ and β: equal ones test once."""
-    over = list_other_axes(found.along)
-    order = np.moveaxis(np.where(found.usable, y, np.nan), over, range(len(over)))
-    rows = np.sort(order.reshape(prod(order.shape[: len(over)]), -1), axis=0)
-    levels = (np.diff(rows, axis=0) > LEAST_RESIDUAL * np.median(found.allowed[found.usable])).sum(0) + 1
-    return int(np.maximum(levels - 2, 0).sum())

@@ -14,7 +14,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class DetectorExample:
-    """Example of a layer for the detector, with a random input.
+    """Example for the detector: a layer of a framework or paper, with a random input.
 
     Attributes:
         name: the layer, and the shape in its layout.

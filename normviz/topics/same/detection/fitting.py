@@ -10,7 +10,7 @@ import numpy as np
 from normviz.core.fields import OWN, Shape, shrink_shape
 from normviz.core.layouts import parse_layout
 from normviz.core.normalize import ignore_float_warnings, normalize
-from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
+from normviz.core.reductions import broadcast_statistic, centre, compute_rms, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import (
@@ -21,14 +21,12 @@ from normviz.topics.same.detection.candidates import (
     space_evenly,
 )
 from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
-from normviz.topics.same.detection.evidence import is_excluded
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
     choose_outcome,
     fit_function,
     fit_trials,
     solve_values,
-    take_values,
 )
 from normviz.topics.same.detection.trials import Divisors, FitTrial
 from normviz.topics.same.variants import VARIANTS
@@ -47,6 +45,9 @@ MAX_CONFIRMED = 2**20
 
 MAX_LINEAR_ROWS = 1024
 """Most vectors of channels to test whether y is linear, or four times their length."""
+
+SMALLEST_NORMAL = 2.0**-14
+"""Smallest number that float16 rounds by a share of its size."""
 
 FIRST_CHANNELS, MIN_FIRST_SIZE = 4, 2**12
 """Number of channels on which a candidate is tried first, if the elements are more than this number."""
@@ -100,7 +101,7 @@ class CandidateFit:
 
 
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
-    """Yield for every candidate scheme the simplest fit that explains y, or else the nearest one.
+    """Yield for every candidate scheme the simplest fit that explains y, or the one with the smallest residual.
 
     A candidate is tried on a part of the tensors that gives the same x̂ (`choose_part`), and judged by `MAX_JUDGED`
     elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
@@ -118,7 +119,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
 
 
 def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, most_judged: int) -> Elements:
-    """Return the part of the tensors on which to try a scheme, in float64, and the elements to judge it by."""
+    """Return a float64 part of x and of y, `most` elements, and the indices of `most_judged` elements to compare."""
     part = choose_part(x.shape, scheme, most)
     some, target = (each[part].astype(float, copy=False) for each in (x, y))
     return some, target, space_evenly(some.shape, shrink_shape(some.shape, most_judged))
@@ -127,7 +128,7 @@ def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, mo
 def _fit_schemes(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, dtype: str
 ) -> CandidateFit:
-    """Fit schemes of statistics that compute the same, judged by some elements."""
+    """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
     if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
@@ -147,27 +148,17 @@ def _fit_schemes(
 def _fit_levels(
     y: np.ndarray, trials: FitTrial, usual: int, schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `usual`: number of usual ε, before an estimated one.
-
-    An estimated ε is decided only if y excludes the usual ones.
-    """
-    tried, estimated = trials.select_eps(slice(usual)), []
-    if len(trials.eps) > usual:
-        fit = _fit_level(y, [trials.select_eps(slice(usual, None))], schemes, layout, EPS_ALONE, ())
-        values = take_values(y, trials)
-        rivals = map(values.select_eps, range(usual if fit.fits and fit.is_decided else 0))
-        is_unusual = all(is_excluded(y, values.select_eps(usual), rival) for rival in rivals)
-        estimated = [replace(fit, is_decided=fit.is_decided and is_unusual)]
-        yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), [fit])
-    else:
-        yield _fit_level(y, [tried], schemes, layout, NOTHING, ())
-    yield from estimated
+    """Yield the fits of one candidate, the simplest first; `usual`: how many of the trials' first ε are tabulated."""
+    tried, estimated = trials.select_eps(slice(usual)), trials.select_eps(slice(usual, None))
+    fits = [_fit_level(y, [each], schemes, layout, EPS_ALONE, ()) for each in ([estimated] if estimated.eps else [])]
+    yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), fits)
+    yield from fits
     for level, along in _list_levels(schemes)[2:]:
         yield _fit_level(y, [tried], schemes, layout, level, along)
 
 
 def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> CandidateFit:
-    """Return the fit with the estimated ε added, except those close to an ε that it already has."""
+    """Return the fit with the ε of the fits `estimated` added, except those close to an ε that it already has."""
     added = [
         eps
         for each in estimated
@@ -178,7 +169,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List the levels of fits with the axes of γ and β, the simplest first."""
+    """List the levels of fits, each with the axes along which its γ and β vary; the simplest comes first."""
     elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
     return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
 
@@ -191,14 +182,14 @@ def _fit_level(
     level: int,
     along: tuple[str, ...],
 ) -> CandidateFit:
-    """Fit one candidate at several ε, with the γ and β of one level: all ε with an equally good fit, or the nearest."""
+    """Fit one candidate at one level, for several ε; return the best fit, with all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
     return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
-    """Return a fit judged by up to `MAX_CONFIRMED` elements: the same one, or one with more learned numbers."""
+    """Fit again with up to `MAX_CONFIRMED` elements; if that fails, try the levels with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
         return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
@@ -216,7 +207,7 @@ def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) ->
 
 
 def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
-    """Return the axes of γ and β if they have one value per element of a field, as in layer norm; else none."""
+    """Return the axes along which γ and β vary if each element of a field has its own, as in layer norm; else ()."""
     if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
@@ -230,37 +221,37 @@ def compute_trials(
     dtype: str,
     judged: tuple[np.ndarray, ...] | None = None,
 ) -> FitTrial:
-    """Compute x̂ of a candidate at several ε, of some elements or of all: v / √(σ² + ε)."""
+    """Compute x̂ = v / √(σ² + ε) of a candidate at several ε, at the elements `judged` or at all."""
     scheme = schemes[0]
     at: Any = (..., *(judged or ()))
-    field, result, bounds = scheme.suppression, normalize(x, scheme, 0.0), RoundingBounds(x, scheme, dtype)
-    number = _number_statistics(x.shape, scheme)[at]
+    field, bounds = scheme.suppression, RoundingBounds(x, scheme, dtype)
+    number = _index_statistics(x.shape, scheme)[at]
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
-        xhat, lost, size = (each[at][None] for each in (result.xhat, bounds.compute(None), size))
+        xhat, lost, size = (each[at][None] for each in (normalize(x, scheme, 0.0).xhat, bounds.compute(None), size))
         return FitTrial((0.0,), xhat, lost, size, None, divisors)
-    v, linear = result.v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
-    alone = np.broadcast_to(np.sqrt((result.v**2).mean((0, 1, 2))), x.shape)[at]
-    whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
+    v = x if scheme.summation is None else centre(x, scheme.summation)[0]
+    some, linear = v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
-    if whitening is not None:
-        computed = map(whitening.compute, epsilons)
-        xhat, deviation = map(np.stack, zip(*((some[at], smallest) for some, smallest in computed), strict=True))
-        unmixed = v / np.where(alone == 0, np.inf, np.hypot(alone, root))
+    if scheme.count_matrices(x.shape):
+        whitening = _Whitening(v, scheme, judged)
+        xhat, deviation = map(np.stack, zip(*map(whitening.compute, epsilons), strict=True))
+        alone = np.broadcast_to(np.sqrt((v**2).mean((0, 1, 2))), x.shape)[at]
+        unmixed = some / np.where(alone == 0, np.inf, np.hypot(alone, root))
         divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
     else:
-        deviation = np.hypot(np.asarray(result.deviation), root)
+        deviation = np.hypot(compute_rms(v, field), root)
         wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
-        xhat = v / np.where(wide == 0, np.inf, wide)
+        xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-    return FitTrial(
-        epsilons, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear, divisors, is_affine(schemes)
-    )
+    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_variance_cancelled=False)[at]
+    size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
+    return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
 
-def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
-    """Return for every element the number of its statistic; 0 if the scheme has none."""
+def _index_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
+    """Return for every element the index of its statistic, in the tensor's shape; 0 if the scheme has none."""
     if scheme.field is None:
         return np.zeros(shape, int)
     counts = scheme.field.compute_statistics_shape(shape)
@@ -268,27 +259,29 @@ def _number_statistics(shape: Shape, scheme: Scheme) -> np.ndarray:
 
 
 class _Whitening:
-    """Whitening at several ε from one singular value decomposition of each group's centred vectors."""
+    """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
-    def __init__(self, v: np.ndarray, scheme: Scheme) -> None:
-        self.shape, self.groups = v.shape, scheme.count_matrices(v.shape)
+    def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
+        self.groups, self.judged = scheme.count_matrices(v.shape), judged or space_evenly(v.shape, v.shape)
         rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
+        self.left = self.left[:, np.ravel_multi_index(self.judged[:3], v.shape[:3]).ravel()]
         self.deviation = values / len(rows) ** 0.5
         self.length = len(rows) ** 0.5
         self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
 
     def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
-        """Compute x̂, and the smallest √(λ + ε) of every group; directions that are rounding are 0."""
+        """Compute x̂, and each group's smallest √(λ + ε) above rounding, (1, 1, 1, groups), λ the eigenvalues of Σ."""
         root = np.hypot(self.deviation, eps**0.5)
         inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
         xhat = (self.left * (self.deviation * self.length * inverse)[:, None]) @ self.right
         smallest = np.where(inverse > 0, root, np.inf).min(1)
-        return np.swapaxes(xhat, 0, 1).reshape(self.shape), smallest[None, None, None]
+        channels = np.swapaxes(xhat, 0, 1).reshape(*(each.size for each in self.judged[:3]), -1)
+        return channels[..., self.judged[3].ravel()], smallest[None, None, None]
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute for every element the largest |x| among the elements that share its statistic."""
+    """Compute for every element the largest |x| in its field, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
@@ -302,10 +295,10 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     field = scheme.suppression
     if field is None or not scheme.is_general_form or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
-    result = normalize(x, scheme, 0.0)
-    square = np.asarray(result.deviation) ** 2
+    v = x if scheme.summation is None else centre(x, scheme.summation)[0]
+    square = np.asarray(compute_rms(v, field)) ** 2
     with np.errstate(divide="ignore"):
-        slope = reduce_boxes(result.v * y, field, np.mean) / square
+        slope = reduce_boxes(v * y, field, np.mean) / square
         found = np.where((square > 0) & (slope > 0), 1 / slope**2 - square, np.nan)
     if not np.isfinite(found).any():
         return None
@@ -317,7 +310,7 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
 
 
 def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
-    """Return True if every channel of y may be a linear function of its group's channels, as in whitening.
+    """Return True if every channel of y may be a linear function of the channels of its whitening group.
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
@@ -342,7 +335,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 def _fit_function(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
 ) -> CandidateFit:
-    """Fit a pointwise scheme with estimated α and s, judged by some elements: without γ and β, then with them."""
+    """Fit y = f(αx + s) with estimated α and s, then with γ and β; compare with y at the elements `judged`."""
     scheme, x, y = schemes[0], x[judged], y[judged]
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):

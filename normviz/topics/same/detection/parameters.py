@@ -10,7 +10,7 @@ from normviz.topics.same.detection.regression import solve_affine
 def estimate_affine(
     x: np.ndarray, y: np.ndarray, fit: CandidateFit, eps: float, dtype: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate γ and β along the axes of a fit, in shapes that broadcast against x and y, (N, H, W, C).
+    """Estimate a fit's γ and β by least squares, as two arrays that broadcast against x and y, (N, H, W, C).
 
     They are NaN where x̂ is constant. Where every channel has statistics of its own, one block of channels is read at a
     time; of other axes that are not averaged, only the indices of `choose_part` are.

@@ -7,9 +7,12 @@ from normviz.core.reductions import broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 
+LAST_ROUNDINGS = 2
+"""Roundings to the type of y; layers of PyTorch needed 1.5 at most (600 random layers)."""
+
 
 def find_precision(y: np.ndarray) -> str:
-    """Return the name of the shortest floating-point type that holds all numbers of an array exactly."""
+    """Return the name of the smallest floating-point dtype that represents all values exactly, such as "bfloat16"."""
     with np.errstate(over="ignore"):
         single = y.astype(np.float32)
         if not np.array_equal(single, y):
@@ -20,7 +23,7 @@ def find_precision(y: np.ndarray) -> str:
 
 
 def is_rounded(x: np.ndarray, dtype: str) -> bool:
-    """Return True if the type of this name cannot hold all numbers of x."""
+    """Return True if the dtype of this name cannot represent all values of x exactly."""
     if dtype == "bfloat16":
         return find_precision(x) != dtype
     with np.errstate(over="ignore"):
@@ -28,9 +31,9 @@ def is_rounded(x: np.ndarray, dtype: str) -> bool:
 
 
 class RoundingBounds:
-    """Bounds of the relative rounding errors of one scheme's x̂, for an output of type `dtype`.
+    """Bounds of the relative rounding errors of one scheme's x̂, for an output stored as `dtype`.
 
-    Half precision is computed in float32, as frameworks do. Rounding of x counts beside the deviation, and twice if the
+    Half precision is computed in float32, as frameworks do. Rounding of x counts relative to √(σ² + ε), twice if the
     variance is a difference of squares.
     """
 
@@ -44,22 +47,24 @@ class RoundingBounds:
         self.summing = 1.0 if field is None else 1 + field.compute_sizes(x.shape).max() ** 0.5 / 16
 
     @ignore_float_warnings
-    def compute(self, deviation: np.ndarray | None) -> np.ndarray:
-        """Compute the bound for each element; infinite if a field is constant and ε = 0.
+    def compute(self, deviation: np.ndarray | None, is_variance_cancelled: bool = True) -> np.ndarray:
+        """Compute the bound for each element of x; infinite if its field is constant and ε = 0.
 
-        `deviation`: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
-        nothing divides.
+        Args:
+            deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
+                nothing divides.
+            is_variance_cancelled: True if the variance may be a difference of squares.
         """
         field = self.scheme.suppression
         if not self.scheme.has_effect:  # x itself: nothing is computed, and y is rounded once
-            share = self.last * (2 if self.is_rounded else 1) + ANSWER_ROUNDINGS * self.inner
-            return np.full(self.x.shape, share)
+            return np.full(self.x.shape, self.last * (2 if self.is_rounded else 1) + ANSWER_ROUNDINGS * self.inner)
         if field is None or deviation is None or self.largest is None:
-            return np.full(self.x.shape, ANSWER_ROUNDINGS * (self.last * (2 if self.is_rounded else 1) + self.inner))
+            return np.full(self.x.shape, LAST_ROUNDINGS * self.last * (2 if self.is_rounded else 1) + self.inner)
         with np.errstate(divide="ignore"):
             beside = self.largest / deviation
-        squared = beside if self.scheme.summation is None else beside**2
         first = beside if self.is_rounded else 0.0
-        found = ANSWER_ROUNDINGS * (self.last * (1 + first) + self.inner * self.summing * (2 + squared))
+        once = self.scheme.summation is None or not is_variance_cancelled
+        inside = ANSWER_ROUNDINGS * (2 + beside) if once else np.maximum(2 + beside**2, ANSWER_ROUNDINGS * (2 + beside))
+        found = LAST_ROUNDINGS * self.last * (1 + first) + self.inner * self.summing * inside
         found = np.where(np.isnan(found), np.inf, found)
         return np.broadcast_to(broadcast_statistic(found, self.x.shape), (*found.shape[:-4], *self.x.shape))

@@ -14,16 +14,17 @@ ALL_AXES = (-4, -3, -2, -1)
 
 
 class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε or several, with a bound of its rounding errors.
+    """x̂ of a candidate scheme at one or several ε, with a bound of its rounding errors.
 
     Attributes:
         eps: the values of ε.
         xhat: x̂.
         lost: bound of the rounding error of each element, relative to its size.
-        size: size of the numbers that each element comes from; 1 if something divides.
+        size: size of the numbers that each element comes from; 1 if centred numbers are divided.
         linear: x̂ without the division: x − E_B[x]. None if nothing divides.
         divisors: the statistics that divide; None if nothing divides.
         is_affine: True if x̂ is an affine function of each channel.
+        sure: share of the bound that holds unless the variance is a difference of squares.
     """
 
     eps: tuple[float, ...]
@@ -33,18 +34,19 @@ class FitTrial(NamedTuple):
     linear: np.ndarray | None = None
     divisors: "Divisors | None" = None
     is_affine: bool = False
+    sure: np.ndarray = np.ones((1,) * 4)
 
     def select_channels(self, channels: slice) -> "FitTrial":
         """Return the trial restricted to some channels."""
-        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
+        xhat, lost, size, sure = (each[..., channels] for each in (self.xhat, self.lost, self.size, self.sure))
         linear = None if self.linear is None else self.linear[..., channels]
         divisors = None if self.divisors is None else self.divisors.select_channels(channels)
-        return self._replace(xhat=xhat, lost=lost, size=size, linear=linear, divisors=divisors)
+        return self._replace(xhat=xhat, lost=lost, size=size, sure=sure, linear=linear, divisors=divisors)
 
     def select_eps(self, at: int | slice) -> "FitTrial":
         """Return the trial at one or some of several ε."""
-        divisors = None if self.divisors is None else Divisors(*(_select(each, at) for each in self.divisors))
-        arrays = FitTrial(*(_select(each, at) for each in self))
+        divisors = None if self.divisors is None else Divisors(*(_select_at_eps(each, at) for each in self.divisors))
+        arrays = FitTrial(*(_select_at_eps(each, at) for each in self))
         return arrays._replace(eps=(self.eps[at],) if isinstance(at, int) else self.eps[at], divisors=divisors)
 
 
@@ -72,7 +74,7 @@ class Divisors(NamedTuple):
 
 
 class FittedValues(NamedTuple):
-    """Values that a candidate gives to y, γ x̂ + β or x̂ alone.
+    """Values that a candidate predicts for y: γ x̂ + β, or x̂ alone.
 
     Attributes:
         values: the fitted values.
@@ -95,11 +97,11 @@ class FittedValues(NamedTuple):
 
     def select_eps(self, k: int) -> "FittedValues":
         """Return the values at one of several ε."""
-        return FittedValues(*(_select(each, k) for each in self))
+        return FittedValues(*(_select_at_eps(each, k) for each in self))
 
 
-def _select(values: Any, at: int | slice) -> Any:
-    """Return what belongs to one or some of several ε, or what does not depend on ε as it is."""
+def _select_at_eps(values: Any, at: int | slice) -> Any:
+    """Return the entries at some ε of an array whose first axis is ε; other values unchanged."""
     return values[at] if isinstance(values, np.ndarray) and values.ndim > len(ALL_AXES) else values
 
 

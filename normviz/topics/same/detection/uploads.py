@@ -18,7 +18,7 @@ ArrayPair = dict[str, np.ndarray]
 
 
 def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
-    """Read x and y from one .npz file of two arrays or from two .npy files, given as (name, content).
+    """Read x and y from uploaded files, (name, content) each: one .npz of two arrays, or two .npy.
 
     If the names are not x and y, the first is x: as written in a .npz, alphabetically for files.
 

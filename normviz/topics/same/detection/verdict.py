@@ -35,7 +35,7 @@ def label_candidate(fit: CandidateFit) -> str:
 
 
 def label_kind(fit: CandidateFit) -> str:
-    """Format the label of a candidate; without α and s for a pointwise scheme, whose values are undecided."""
+    """Format the label of a candidate; for a pointwise scheme without its estimated α and s."""
     return label_candidate(fit) if fit.scheme.function is None else fit.scheme.label
 
 
@@ -127,7 +127,7 @@ def _describe_answer(detection: Detection) -> str:
 
 
 def _describe_axis_orders(detection: Detection) -> list[str]:
-    """Describe the computation for each possible order of the axes, in a sentence each."""
+    """Return a sentence for each possible order of the axes, which describes the computation."""
     return [
         f"If the axes are ({', '.join(parse_layout(fit.layout).names)}): "
         f"{'; '.join(filter(None, (name_candidate(fit), describe_fitted_eps(fit), describe_fitted_affine(fit))))}."
@@ -136,7 +136,7 @@ def _describe_axis_orders(detection: Detection) -> list[str]:
 
 
 def _explain_equal_schemes(detection: Detection) -> list[str]:
-    """Explain why several schemes are the same on this shape, in a sentence; none for a single scheme."""
+    """Explain why several schemes are the same on this shape: a list of one sentence, empty for a single scheme."""
     schemes = detection.answer[0].schemes
     if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
         return []
@@ -147,7 +147,7 @@ def _explain_equal_schemes(detection: Detection) -> list[str]:
 
 
 def _explain_ambiguity(detection: Detection) -> str:
-    """Explain why different schemes fit the same numbers, in a sentence."""
+    """Explain in a sentence why schemes with different computations fit the same arrays."""
     if any(fit.level >= CHANNELS for fit in detection.answer):
         lost = any(not fit.is_decided and not is_affine(fit.schemes) for fit in detection.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""

@@ -62,7 +62,7 @@ def show_detector(view: View) -> None:
 
 
 def _draw_upload() -> None:
-    """Draw the upload, code that saves arrays, and the error of the last files, if any."""
+    """Draw the file upload, code that saves arrays for it, and the error of the last upload."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
         on_change=_take_upload, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
@@ -77,7 +77,7 @@ def _draw_upload() -> None:
 
 
 def _take_upload() -> None:
-    """Store the arrays of the uploaded files in the session; invalid files leave the stored arrays unchanged."""
+    """Store the uploaded arrays in the session; for invalid files, store the error and keep the former arrays."""
     state, files = st.session_state, st.session_state[UPLOAD_KEY]
     state[UPLOAD_ERROR_KEY] = None
     if not files:
@@ -136,7 +136,7 @@ def _describe_fit(fit: CandidateFit) -> str:
 
 
 def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
-    """Write PyTorch code of the scheme, from the array in its layout."""
+    """Return PyTorch code that computes the fitted scheme from the array in the fit's layout."""
     scheme: Scheme = fit.scheme
     axes, lengths = parse_layout(fit.layout).axes, detection.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)

@@ -54,7 +54,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def _choose_scheme_of_side(view: View, side: str, shape: Shape) -> Scheme | None:
-    """Show the controls of one side; return its scheme, or None if that is invalid on this shape."""
+    """Show the controls of one side and its error; return its scheme, None if it is invalid on this shape."""
     try:
         scheme, error = parse_side(view, side), ""
         scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
@@ -85,7 +85,7 @@ def _choose_scheme_of_side(view: View, side: str, shape: Shape) -> Scheme | None
 
 
 def _fill_text_fields(side: str) -> None:
-    """Write a registered scheme's fields into the text inputs of one side."""
+    """Write the fields of one side's chosen registered scheme into the text inputs of that side."""
     chosen = st.session_state[f"{PREFIX}{side} known"]
     if chosen is not None:
         st.session_state.update(

@@ -86,7 +86,7 @@ def get_pair_guesses() -> dict[str, str]:
 
 
 def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
-    """Describe in a sentence whether both x̂ are equal on a tensor of this shape."""
+    """Describe in a sentence whether both sides' x̂ are equal on the page's tensor, which has this shape."""
     found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
     if not identity.condition.met(shape):
         return f"Your tensor, {format_shape(shape)}, has another shape. There {found}."
@@ -106,7 +106,7 @@ def compare_learned_state(left: Scheme, right: Scheme) -> str:
 
 
 def stack_formula(latex: str) -> str:
-    """Return a formula with its parts below each other, to fit a narrow column."""
+    """Return a LaTeX formula with its parts below each other, to fit a narrow column."""
     first, *more = latex.split(r"\quad")
     lines = r" \\ ".join([first, *more])
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
@@ -143,7 +143,7 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
 
 
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
-    """Draw both schemes with the chosen element's field; while the answer is hidden, only the left field."""
+    """Draw both schemes' cubes with the chosen element's field; if `covered`, the right one without its field."""
     pair = build_pair_schemes(identity, x.shape, covered)
     draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
     later = "The right cube shows its blue elements after your guess." if covered else "Click another element."
@@ -151,14 +151,14 @@ def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, th
 
 
 def write_pair_answer(identity: Identity) -> str:
-    """Write the answer of a pair with its reason, and the shapes that it holds for."""
+    """Return the answer of a pair as text, with its reason and the shapes for which it holds."""
     shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
     guess = PAIR_GUESSES["yes" if identity.holds else "no"]
     return f"### {guess} x̂\n{identity.because} This holds for {shapes}."
 
 
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
-    """Build the schemes of both sides as their cubes are labelled; while the answer is covered, the right is hidden."""
+    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one has no fields."""
     schemes = [side.scheme(shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right
@@ -196,7 +196,7 @@ def make_pair_tensor(shape: Shape, view: View) -> np.ndarray:
 
 
 def _write_progress(key: str) -> str:
-    """Write the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
+    """Return the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
     made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
     score = f" · {right} of {len(made)} guesses right" if made else ""
@@ -204,7 +204,7 @@ def _write_progress(key: str) -> str:
 
 
 def _find_next_pair(identity: Identity) -> str:
-    """Return the next pair without a guess; simply the next one if all have a guess."""
+    """Return the key of the next pair without a guess, or of the next pair if all have a guess."""
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])

@@ -10,7 +10,7 @@ from normviz.ui.link import View
 
 
 def show(view: View, theme: str) -> None:
-    """Show what came before batch norm, in the place of the controls, then all schemes in a table."""
+    """Show the precursors of batch norm, then a table of all schemes in the order of their papers."""
     with st.container(key=CONTROL_ROW):
         st.caption(f"What came before: {'; '.join(row.text for row in PRECURSORS)}.")
     schemes = sort_schemes()

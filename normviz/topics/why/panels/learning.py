@@ -46,7 +46,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _describe_robustness(sweeps: Mapping[str, RateSweep]) -> str:
-    """Describe at how many learning rates the networks of all seeds learn."""
+    """Describe in a sentence at how many learning rates the networks of all seeds learn, by kind of network."""
     plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
     only = f"at {'only ' * (plain < normed)}{plain}"
     counts = (
@@ -63,7 +63,7 @@ def _join_levels(levels: Mapping[str, str]) -> str:
 
 
 def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Describe the training in a caption, and whether its results are shipped."""
+    """Return a caption that describes the training, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
@@ -74,7 +74,7 @@ def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
 
 
 def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
-    """Show the accuracy at the end by learning rate, and compare the best rates."""
+    """Show the accuracy after training by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best_rate_index] for name, sweep in sweeps.items()}
     levels = {name: format_mean_percent(accuracy) for name, accuracy in best.items()}

@@ -56,7 +56,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """Show the cloud before whitening, and at the chosen stage."""
+    """Show the cloud x before whitening, and at the stage that `view` chooses."""
     stage, eps = STAGES[view["stage"]], view["eps"]
     made, before = stage(x, eps), compute_covariance(x)
     after, w = compute_covariance(made), stage.matrix(before, eps)
@@ -95,7 +95,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
             st.latex(_format_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
-        _describe_scaled(before, after, made, eps)
+        _describe_batch_norm_outputs(before, after, made, eps)
         * (view["stage"] == "scaled")
         + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
         f"{ELLIPSE_RADIUS:g} standard deviations along each feature of x, and where they come to "
@@ -105,12 +105,12 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
 
 
 def _make_arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Make an arrow for each feature, from a point along the feature's direction."""
+    """Return an arrow for each feature by name: its start and its end, `reach[k]` further for feature k."""
     return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
 
 
 def _format_matrix(cov: np.ndarray) -> str:
-    """Format a covariance matrix in LaTeX; numbers that are 0 to rounding are 0."""
+    """Format a covariance matrix in LaTeX; entries that are 0 up to rounding are written as 0."""
     least = ROUNDING * float(np.abs(cov).max())
     rows = (
         " & ".join(format_latex_number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov
@@ -119,7 +119,7 @@ def _format_matrix(cov: np.ndarray) -> str:
 
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
-    """Describe the cloud after the stage in a sentence."""
+    """Describe in a sentence the cloud after stage `key` of whitening."""
     was, now = (_format_correlation(cov) for cov in (before, after))
     rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
@@ -136,7 +136,7 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.
     )
 
 
-def _describe_scaled(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
+def _describe_batch_norm_outputs(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe how close batch norm's outputs come to mean 0 and to their predicted variances."""
     predicted = np.diag(before) / (np.diag(before) + eps)
     gap, mean = _format_gap(np.abs(predicted - np.diag(after)).max()), _format_gap(np.abs(result.mean(0)).max())
@@ -152,7 +152,7 @@ def _format_gap(gap: float) -> str:
 
 
 def _show_joint_costs() -> None:
-    """Show what normalizing each feature by itself saves, compared with whitening."""
+    """Show how many statistics normalizing each feature by itself saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
     per, joint = count_statistics(512)
     st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
