@@ -179,7 +179,11 @@ def draw_experiment_parts(view: View) -> list[StepPart]:
     claim = f"**{VERDICT_SIGNS[verdict.word]} The claim: {verdict.text[0].lower()}{verdict.text[1:]}.**"
     figures = [_make_report_part(each) for each in split_figure(lead) if not is_rate_figure(each)]
     below = make_words_part("below", format_words_html(f"{lead.caption}\n{verdict.says}"))
-    return [make_words_part("heading", format_words_html(f"### {report.headline}\n{claim}")), *figures, below]
+    return [
+        make_words_part("heading", format_words_html(f"### {report.headline}\n{claim}\n{lead.note}")),
+        *figures,
+        below,
+    ]
 
 
 def _make_report_part(spec: FigureSpec) -> StepPart:

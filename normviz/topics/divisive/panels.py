@@ -62,13 +62,13 @@ def show_panels(view: View, theme: str) -> None:
 
 
 def _draw_stages(stages: dict[str, np.ndarray], focus: Index) -> None:
-    """Draw a small picture of each stage, with the contrast of its right half as a share of the left half's."""
+    """Draw a small picture of each stage, with the contrast of its right side as a share of the left side's."""
     figures = (
         f'<figure><img alt="" src="{encode_data_url(pixels, "png")}">'
         f"<figcaption>{name}<br><b>{_format_contrast(stages[name])}</b></figcaption></figure>"
         for name, pixels in _convert_stages(stages, focus).items()
     )
-    st.caption("Standard deviation of the right half ÷ left half:")
+    st.caption(f"Contrast (standard deviation of pixels), {' ÷ '.join(_name_sides(stages))}:")
     st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
@@ -94,6 +94,11 @@ def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np
         name: convert_to_pixels(values, *((-GREY_LIMIT, GREY_LIMIT) if name == "normalized" else scale))
         for name, values in drawn.items()
     }
+
+
+def _name_sides(stages: dict[str, np.ndarray]) -> tuple[str, str]:
+    """Return the names of the right and the left half."""
+    return ("dark", "light") if "darkened" in stages else ("right", "left")
 
 
 def _format_contrast(x: np.ndarray) -> str:
@@ -135,7 +140,7 @@ def _describe_nearby(view: View) -> str:
 
 
 def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
-    """Return the headline: the contrast of the right half, before and after normalization."""
+    """Return the headline: the contrast of the right side, before and after normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -147,11 +152,12 @@ def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    (name, x), (_, xhat) = list(stages.items())[-2:]
-    before, after = _format_contrast(x), _format_contrast(xhat)
-    if "–" in (before, after):
-        return "The contrast of the right half is no finite number here."
-    return f"### {name.capitalize()}, the right half has {before} of the left half’s contrast; normalized, {after}."
+    contrasts = {name: _format_contrast(stages[name]) for name in [*stages][-2:]}
+    if "–" in contrasts.values():
+        return "The contrast is no finite number here."
+    side, other = _name_sides(stages)
+    numbers = ", ".join(f"{name} {contrast.rstrip('%')}" for name, contrast in contrasts.items())
+    return f"### Contrast of the {side} side, in % of the {other} side’s: {numbers}."
 
 
 def show_pixel_response(
