@@ -142,7 +142,7 @@ def make_subplots(
 
 
 def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
-    """Merge values into a dictionary, recursively, and return it; None removes a key."""
+    """Merge values recursively into the dictionary `target`, in place, and return it; None removes a key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             target[key] = merge_nested(target.get(key) or {}, value)

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _judge_class(arguments: argparse.Namespace) -> None:
-    """Judge a folder of answers; write the table to --csv, or print it, or its rows as JSON."""
+    """Judge a folder of answers; write a table of them to the file of --csv, or print it, or print JSON."""
     scheme = parse_scheme(arguments)
     rows = judge_folder(scheme, arguments.layout, arguments.inputs, arguments.answer, arguments.eps)
     if arguments.csv is not None:

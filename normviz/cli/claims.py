@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
-    """Return the claims of these ids, or all claims; by default the quick ones. Raises InvalidInput."""
+    """Return all claims, those with these ids, or without ids the quick ones. Raises InvalidInput for unknown ids."""
     if ids:
         return get_claims(ids)
     return [claim for claim in CLAIMS.values() if everything or claim.is_quick]
@@ -65,7 +65,7 @@ def measure_claims(
     archive: ResultArchive,
     make_queue: Callable[[int], JobQueue],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Measure claims; return the records of the measured ones, and the errors of the others by id.
+    """Measure claims; return the records of those measured, and a dict from the ids of the others to their errors.
 
     Checks run in this process on one core, as in a worker; experiments are jobs with cached results.
 

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
-    """Train schemes with their twins and print the results by set of invariances; return 1 if one contradicts."""
+    """Train schemes with their twins, print the results by set of invariances; return 1 if one contradicts theory."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
@@ -99,7 +99,7 @@ def split_keys(text: str) -> Invariances:
 
 
 def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
-    """Return a scheme with its invariances as plain data."""
+    """Return a scheme and its invariances as plain data for JSON."""
     *fields, weights = split_scheme(scheme)
     summation, suppression = (None if field is None else field.to_dict() for field in fields)
     return {
@@ -149,7 +149,7 @@ def format_schemes(demands: Demands) -> str:
 
 
 def format_census(sets: list[dict[str, Any]]) -> str:
-    """Format the sets of invariances, a line each, with their number of schemes and their keys."""
+    """Format a line for each set of invariances: the number and the keys of the schemes that have it."""
     return "\n".join(
         f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_list_keys(kind)}]" for kind in sets
     )
@@ -189,7 +189,7 @@ def parse_sample(text: str) -> int | None:
 
 
 def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
-    """Format the training results of each set of invariances in two lines, with some missing answers."""
+    """Format two lines for each set of invariances: how many trained schemes confirm it, and some missing answers."""
     lines = []
     for line, kind in zip(format_census(records).splitlines(), records, strict=True):
         count = kind["trained"]

@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write x, gamma, beta, eps and dout to a .npz file, as `normviz answer` reads them."""
+    """Draw x, gamma, beta, eps and dout by the seed, and write them to the .npz file that `normviz answer` reads."""
     if arguments.seed < 0:
         raise InvalidInput(f"a seed is a whole number from 0; this one is {arguments.seed}.")
     lengths = arguments.shape.replace("×", ",").split(",")

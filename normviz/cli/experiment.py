@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 def run_settings(
     request: "CommandRequest", show_progress: bool, archive: ResultArchive, make_queue: Callable[[int], JobQueue]
 ) -> list[dict[str, Any]]:
-    """Run the jobs without a cached result, and return the record of every setting. Raises JobsFailed.
+    """Run the jobs without a cached result; return a record for every setting. Raises JobsFailed if a job fails.
 
     `make_queue` returns a queue for a number of jobs. If interrupted, finished jobs stay cached.
     """

@@ -11,13 +11,13 @@ from normviz.export.pages import FILE_FORMATS, read_page_view, write_page_file
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the link and the path of the file."""
+    """Add the options of the command `export`: a page's link, and the path of the file."""
     parser.add_argument("link", metavar="LINK", help='of a page, such as "/?scheme=group&groups=3"')
     parser.add_argument("path", type=Path, metavar="OUT.ipynb|OUT.py", help="a notebook, or a script")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the file. Raises InvalidInput for a link to no page, a page without numbers, or another kind of file."""
+    """Write the script or notebook of a page's link. Raises InvalidInput for a link or suffix that has none."""
     suffix = arguments.path.suffix.lower()
     if suffix not in FILE_FORMATS:
         raise InvalidInput(f"{arguments.path.name} ends in {suffix or 'nothing'}; {join_words(FILE_FORMATS)} would do.")

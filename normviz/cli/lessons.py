@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say, and return the exit code: 2 if a checked file has mistakes.
+    """List, check or write lessons as the options say; return the exit code, 2 if a checked file has mistakes.
 
     Raises:
         InvalidInput: a lesson in `NORMVIZ_LESSONS` is broken, or no lesson has the key of the handout.
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_site(lessons: Iterable[Lesson], folder: Path, language: str) -> None:
-    """Write the lessons into a folder as files that need no server, with the words of a language around them.
+    """Write a web site of the lessons, with its interface in a language, into a folder; it needs no server.
 
     A line on stderr names each link that has no picture.
 

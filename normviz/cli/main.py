@@ -72,7 +72,7 @@ def build_parser(command: str | None = None) -> CommandParser:
 
 
 def check_libraries(extra: str = "", *libraries: str) -> None:
-    """Raise InvalidInput, with what to install, if a library of an optional extra is missing."""
+    """Raise InvalidInput, which says what to install, if a library of this optional extra is missing."""
     missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise InvalidInput(f"this needs {', '.join(missing)}; pip install 'normviz[{extra}]' brings all that it needs.")

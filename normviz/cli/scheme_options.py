@@ -22,7 +22,7 @@ def add_scheme_options(parser: argparse.ArgumentParser) -> None:
 
 
 def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
-    """Build the scheme of this key with the parameters and fields that the options give."""
+    """Build the scheme with this key, with the parameters and averaged axes that the options give."""
     scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
     if not scheme.is_custom:
         return scheme
@@ -33,7 +33,7 @@ def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
 
 
 def make_schemes(arguments: argparse.Namespace) -> list[Scheme]:
-    """Build the schemes of --schemes, and the custom one if an option gives its fields or its weight scheme."""
+    """Build the schemes of --schemes, and the custom one if options give its averaged axes or weight scheme."""
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if (arguments.field, arguments.front) != (None, None) and CUSTOM_SCHEME.key not in keys:
         keys.append(CUSTOM_SCHEME.key)

@@ -13,7 +13,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print every registered scheme, as JSON or as a table."""
+    """Print all registered schemes as a table, or with --json as JSON."""
     records = [build_scheme_record(scheme) for scheme in SCHEMES.values()]
     if arguments.json:
         print(json.dumps(records, ensure_ascii=False, indent=2))

@@ -29,7 +29,7 @@ def port(text: str) -> int:
 
 
 def parse_address(text: str) -> str:
-    """Return a text of the command line if it is an address of this machine, by name or number."""
+    """Return the text if it names an address of this machine, by name or number; else raise argparse's error."""
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     with suppress(OSError, UnicodeError), socket.socket(family) as probe:
         if text:  # an empty one would mean every network

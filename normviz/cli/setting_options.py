@@ -7,7 +7,7 @@ from normviz.core.text import join_words
 
 
 def add_setting_options(parser: argparse.ArgumentParser, settings_class: type) -> None:
-    """Add an option for every setting of a class."""
+    """Add an option for every declared setting of a dataclass."""
     for name, declared in get_declarations(settings_class).items():
         option, help_text = f"--{name.replace('_', '-')}", write_option_help(declared)
         parser.add_argument(option, default=None, help=help_text, **declared.make_argparse_kwargs())

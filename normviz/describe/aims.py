@@ -18,7 +18,7 @@ _SINGLE_GROUP = Rule("groups", 1)
 
 @ignore_float_warnings
 def describe_guarantee(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
-    """Describe the property of x̂ that a scheme attains: "Afterwards every channel has mean 0 and variance 1."
+    """Describe the measured property of a scheme's x̂: "Afterwards every channel has mean 0 and variance 1."
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
@@ -82,7 +82,7 @@ def _format_field_noun(field: Field, axes: tuple[str, ...], axis_names: Sequence
 
 
 def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_names: Sequence[str]) -> dict[int, str]:
-    """Return the names of the axes with one kind of rule; rows and columns together are "positions"."""
+    """Map the axes with rules of one kind to their names; height and width together are "positions"."""
     names = {axis: axis_names[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
     rows, columns = (1, 2) if "H" in axes else (0, 1)
     if rows in names and columns in names:
@@ -118,7 +118,7 @@ def summarize_scheme(scheme: Scheme) -> str:
 
 
 def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
-    """Return the opening words of an aim: "Afterwards", or "Before γ and β," if learned parameters change x̂."""
+    """Return the first words of the sentence on x̂: "Afterwards", or "Before γ and β," if these change it."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
     cut = scheme.threshold is not None and bool((result.y < threshold).any())
@@ -129,7 +129,7 @@ def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: f
 
 
 def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
-    """Describe the property that x̂ has in every field: "every channel has mean 0 and variance 1"."""
+    """Describe the property of x̂ in every set of elements that share statistics: "every channel has mean 0"."""
     own = KIND_FORMULAS[scheme.kind.key].describe_guarantee(scheme, result)
     if own is not None:
         return own
@@ -161,7 +161,7 @@ def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> st
 
 
 def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
-    """Format the measured range of mean squares, or 1, with the reason of a difference: equal numbers, or ε."""
+    """Format the range of mean squares of x̂, or "1", and why they differ from 1: equal elements, or ε."""
     if are_all_near(squares, 1):
         return "1"
     low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))

@@ -93,47 +93,47 @@ class AverageFormula:
 
     @property
     def index(self) -> str:
-        """The subscript of the statistic, empty if there is only one."""
+        """The subscript of the statistic in LaTeX; empty if there is only one statistic."""
         return format_subscript("".join(term.statistic for term in self.terms))
 
     @property
     def summand(self) -> str:
-        """The subscript of the summed element."""
+        """The subscript, in LaTeX, of the element that is summed."""
         return format_subscript("".join(term.summand for term in self.terms))
 
     @property
     def sums(self) -> str:
-        """The sum signs, followed by a space if there are any."""
+        """The sum signs in LaTeX with a space at the end, or ""."""
         whole = ",".join(term.whole for term in self.terms if term.whole)
         signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
         return signs and signs + " "
 
     @property
     def prefix(self) -> str:
-        """The factor 1/n and the sum signs; empty if the average runs over one element."""
+        """The factor 1/n and the sum signs in LaTeX; empty if the average runs over one element."""
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
 
     @property
     def summed_statistic_subscript(self) -> str:
-        """The subscript of the summed element's statistic; it differs from the output's only under a window."""
+        """The subscript of the statistic of the summed element; only windows make it differ from `index`."""
         return format_subscript("".join(term.summand if term.is_windowed else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
-        """Format the backward pass of the average: a sum over the averages that contain an element."""
+        """Format the sum of `summand` over all averages that contain an element: the backward pass of the average."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.is_windowed else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
         return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[AverageTerm, ...]:
-        """The terms of the axes with a window."""
+        """The terms of those axes that have a window."""
         return tuple(term for term in self.terms if term.is_windowed)
 
 
 def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
-    """Build the formulas of E_A (the mean) and E_B (the mean square) of a scheme, by "A" and "B"."""
+    """Map "A" (the mean) and "B" (the mean square) to the formula of that average, if the scheme has it."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _choose_tags(scheme, fields)
     return {
@@ -149,7 +149,7 @@ def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
 
 
 def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """Choose the shortest distinct tag for each number of groups and radius, by axis and field.
+    """Map (axis, "A" or "B") to the shortest tag that tells its number of groups or radius from the others.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
     """
@@ -171,7 +171,7 @@ def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[
 
 
 def format_axis_size(axis: str) -> str:
-    """Return the length of an axis in LaTeX."""
+    """Return the LaTeX symbol of the length of an axis."""
     return AXIS_SIZE_SYMBOLS.get(axis, axis)
 
 

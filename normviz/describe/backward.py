@@ -50,7 +50,7 @@ def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[F
 
 
 def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the gradient that enters the normalization: ∂L/∂x̂ = γ ∂L/∂y, or ∂L/∂v if nothing divides."""
+    """Format the gradient with respect to x̂, ∂L/∂x̂ = γ ∂L/∂y, or with respect to v if nothing divides."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"

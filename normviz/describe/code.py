@@ -16,7 +16,7 @@ from normviz.core.scheme import Scheme
 
 
 def format_as_code(value: object) -> str:
-    """Format a value as Python code: text as it is, numbers and tuples of numbers by their repr.
+    """Return a value as Python code: text unchanged, numbers and tuples of numbers by their repr.
 
     Raises:
         TypeError: anything else, which could only stand in code by mistake.
@@ -52,7 +52,7 @@ def format_argument_code(scheme: Scheme, x: str) -> str:
 
 
 def render_template(template: str, **facts: object) -> str:
-    """Render a code template of the folder `templates` with these values.
+    """Return the text of a code template in the folder `templates`, filled in with these values.
 
     Raises:
         jinja2.UndefinedError: the template uses a fact that is not given.

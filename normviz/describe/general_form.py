@@ -58,7 +58,7 @@ class KindFormulas:
     response: ClassVar[str] = "x̂"
 
     def format_divisor(self, scheme: Scheme) -> str:
-        """Format the divisor of x̂; empty if nothing divides."""
+        """Format the divisor of x̂ in LaTeX; empty if nothing divides."""
         eps = "" if scheme.eps is None else r"+\varepsilon"
         return "" if scheme.suppression is None else rf"\sqrt{{{format_mean_square(scheme)}{eps}}}"
 
@@ -90,7 +90,7 @@ class KindFormulas:
         )
 
     def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the formulas that define lengths and matrices used in the other lines."""
+        """Yield the formulas that define lengths and matrices used in the other formulas."""
         if scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
             square, v = build_averages(scheme)["B"], format_centred(scheme)
             length = rf"\lVert {v}{square.index}\rVert"
@@ -113,7 +113,7 @@ class KindFormulas:
         yield self._differentiate_mean(scheme, parts, dv, None)
 
     def _differentiate_mean(self, scheme: Scheme, parts: FormulaParts, before: str, letter: str | None) -> Formula:
-        """Format ∂L/∂x from ∂L/∂v, which is written as `before`, or as d if `letter` says so."""
+        """Format ∂L/∂x from ∂L/∂v: `before` minus its mean, in whose sum ∂L/∂v has the symbol `letter`, if given."""
         dx = format_derivative(parts.tensor + parts.element)
         if scheme.summation is None:
             return Formula("input", f"{dx} = {before}")
@@ -129,11 +129,11 @@ class KindFormulas:
             yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
     def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the formulas that only the backward pass needs."""
+        """Yield the formulas that define symbols of the backward pass alone, such as an inverse; here none."""
         return iter(())
 
     def format_square(self, scheme: Scheme) -> str:
-        """Format the squared divisor without ε."""
+        """Format the squared divisor without ε, in LaTeX."""
         return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
     def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class KindFormulas:
         )
 
     def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
-        """Compute the numbers for the placeholders of the divisor."""
+        """Map the divisor's placeholders to (numbers, their shape); {} if nothing divides."""
         if result.deviation is None:
             return {}
         below, form = find_squares_under_root(result.deviation, eps, not scheme.kind.has_eps)
@@ -174,7 +174,7 @@ class KindFormulas:
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
-        """Describe what the code for torch computes; None if that follows from the averages.
+        """Describe in words what the PyTorch code computes; None if the averages in the code say it.
 
         Args:
             axes: of the tensor in torch.
@@ -187,7 +187,7 @@ class KindFormulas:
         return ""
 
     def describe_element(self, scheme: Scheme) -> str:
-        """Describe what becomes of an element of a scheme without statistics: "stays as it is"."""
+        """Describe what a scheme without statistics does to an element, as a predicate: "stays as it is"."""
         function = self.format_function(scheme)
         return f"passes through {function} by itself" if function else "stays as it is"
 
@@ -201,7 +201,7 @@ class KindFormulas:
 
 @ignore_float_warnings
 def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean squares that stand beside ε under the root, and the form in which each is written.
+    """Return the mean squares beside ε under the root, and the form (ROOT, PLAIN or LIMIT) to write each in.
 
     The deviation itself stands for its square if that leaves the range of a float, or if it is `plain`.
     """
@@ -215,7 +215,7 @@ def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = Fal
 
 
 def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield the formulas of E[d x̂], and of E[d] if A = B; none for windows, whose σ stays under the sum."""
+    """Yield the formulas of E[d x̂], and of E[d] if mean and divisor average alike; none for windows."""
     square = parts.averages["B"]
     if square.window_terms:
         return
@@ -227,7 +227,7 @@ def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
 
 
 def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format ∂L/∂v; if A = B, subtract the mean as well, which gives ∂L/∂x."""
+    """Format ∂L/∂v, or ∂L/∂x if mean and divisor average over the same elements."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
         cube = _format_cubed_deviation(parts, square.index, square.summed_statistic_subscript)
@@ -241,7 +241,7 @@ def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
 
 
 def _format_hat_average(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the symbol of E[d x̂]; a sum instead of a mean if x̂ is divided by the fan-in's root."""
+    """Format the symbol of the mean of d x̂, or of its sum if the scheme is `per_fan_in`."""
     both = rf"d\hat{{{parts.tensor}}}"
     return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index
 

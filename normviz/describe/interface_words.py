@@ -16,7 +16,7 @@ Words = Mapping[str, str]
 
 @cache
 def read_language(language: str) -> Mapping[str, Any]:
-    """Read the file of a language: its name, and its words by part of the interface, such as "lesson"."""
+    """Read the TOML file of a language: its name, and a table of words for each part, such as "lesson"."""
     return tomllib.loads((LANGUAGES_FOLDER / f"{language}.toml").read_bytes().decode())
 
 
@@ -28,13 +28,13 @@ LANGUAGES = {
 
 
 def get_words(part: str, language: str = DEFAULT_LANGUAGE) -> Words:
-    """Return the words of a part of the interface in one of `LANGUAGES`."""
+    """Map keys to words of a part of the interface, such as "lesson", in one of `LANGUAGES`."""
     words: Words = read_language(language)[part]
     return words
 
 
 def fill_words(words: Words, name: str, **values: str | int) -> str:
-    """Fill values into words, in the form for the value `count` if the language has one.
+    """Return the words called `name` with the values filled in; a form for this `count` is preferred.
 
     >>> fill_words({"steps": "{count} steps", "steps-1": "one step"}, "steps", count=1)
     'one step'

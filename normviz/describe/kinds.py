@@ -240,5 +240,5 @@ KIND_FORMULAS: dict[str, KindFormulas] = {
 
 
 def are_all_near(values: np.ndarray, number: float) -> bool:
-    """Return True if all values are within `AIM_TOLERANCE` of a number."""
+    """Return True if all values differ from `number` by at most `AIM_TOLERANCE`."""
     return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())

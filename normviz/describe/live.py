@@ -16,7 +16,7 @@ from normviz.describe.symbols import format_gain_symbol
 
 
 class LiveFormula(NamedTuple):
-    r"""LaTeX with placeholders for numbers: \num{name}, or \num*{name} for brackets around negative numbers.
+    r"""LaTeX with placeholders for numbers: \num{name}, or \num*{name} to put negative numbers in brackets.
 
     Attributes:
         name: what it says: element, centred, normalized, output or activation; of a statistic, mean or divides.
@@ -35,7 +35,7 @@ class ElementNumbers(NamedTuple):
 
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
-    """Build formulas of the steps of a scheme, with placeholders for the numbers of `compute_live_numbers`."""
+    """List the formulas of a scheme's steps, with placeholders for the numbers from `compute_live_numbers`."""
     x, base = scheme.symbol, "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
@@ -64,7 +64,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
 
 
 def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
-    """Build formulas of the mean and the divisor that an element shares, with placeholders for numbers."""
+    """List the formulas of an element's mean and divisor, with placeholders for numbers."""
     found = []
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
@@ -77,7 +77,7 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
 def compute_live_numbers(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
 ) -> dict[str, ElementNumbers]:
-    """Compute the numbers of every element by their names in the formulas, and which form a formula takes.
+    """Map each placeholder of the live formulas to its numbers; "form" holds each element's form of the formula.
 
     `divides` is the number below the fraction: the mean square, or the divisor if it is written as it is. For a scheme
     that whitens it is the channel's variance, on the diagonal of Σ. `w0`, … and `v0`, … are the element's row of

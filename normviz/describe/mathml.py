@@ -47,7 +47,7 @@ def convert_to_mathml(latex: str) -> str:
 
 
 def _convert_terms(tokens: list[str]) -> Iterator[str]:
-    """Yield the MathML of each term of a group with its indices; consume the tokens up to the group's end."""
+    """Yield the MathML of each term, with its indices, of a group; consume the tokens up to the group's end."""
     while tokens and tokens[-1] != "}":
         term, scripts = _convert_term(tokens), dict.fromkeys("_^", "")
         while tokens and tokens[-1] in scripts:
@@ -87,7 +87,7 @@ def _convert_term(tokens: list[str]) -> str:
 
 
 def _read_name(tokens: list[str]) -> str:
-    """Read the text in braces without conversion."""
+    """Consume a group in braces and return its text unchanged."""
     tokens.pop()
     name = ""
     while (token := tokens.pop()) != "}":

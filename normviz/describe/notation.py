@@ -66,7 +66,7 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def build_main_formulas(scheme: Scheme) -> list[Formula]:
-    """Build the formulas of a scheme's weight scheme, if it has one, then those of its statistics and x̂."""
+    """List the formulas of a scheme's weight scheme, if any, then those of its mean, divisor and x̂."""
     front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
     own = [*_build_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
@@ -74,7 +74,7 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def format_sum_change(change: Transformation, layer: str) -> str:
-    """Format how a transformation of Table 1 changes the pre-activations: a' = s·a + t, with indices of s and t."""
+    """Format the effect of a transformation of Table 1 on pre-activations, "a' = s·a + t", s and t with indices."""
     axes = ("N", "C") if layer == "dense" else AXES["activation"]
 
     def indexed(symbol: str, along: Sequence[str]) -> str:
@@ -112,7 +112,7 @@ def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_output(scheme: Scheme) -> Iterator[Formula]:
-    """Yield the formula of y = γ x̂ + β with the learned parameters, if there are any, and of max(y, τ)."""
+    """Yield the formula of y = γ x̂ + β if there are learned parameters, and of max(y, τ) if there is a threshold."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
     base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element_subscript(scheme)
@@ -131,7 +131,7 @@ def _build_output(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
-    """Yield the formulas that define the symbols of the others: group sizes, windows, lengths and matrices."""
+    """Yield the formulas that define symbols in the other formulas: group sizes, windows, lengths and matrices."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))

@@ -86,7 +86,7 @@ def find_keras_axis(scheme: Scheme) -> KerasAxis | None:
 
 
 def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
-    """Write a warning on whether Keras's `axis` names averaged or kept axes; None without a Keras layer."""
+    """Return a warning that says if Keras's `axis` names averaged or kept axes; None without a Keras layer."""
     axis = find_keras_axis(scheme)
     if axis is None or scheme.field is None:
         return None

@@ -98,7 +98,7 @@ PROBLEMS = {
 
 
 def name_axis(letter: str, layout: str) -> str:
-    """Return the name of an axis of a layer's input.
+    """Return the name of the axis with this letter in a layout such as NHTC.
 
     >>> [name_axis(letter, "NHTC") for letter in "NHTC"]
     ['batch', 'heads', 'positions', 'channels']

@@ -51,7 +51,7 @@ class MeanDifference(NamedTuple):
 
 
 def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the means over the seeds and half the widths of their 95% intervals.
+    """Return the means over the seeds (`axis`) and half the widths of their 95% confidence intervals.
 
     Args:
         values: one number a seed along `axis`.
@@ -79,7 +79,7 @@ def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.nd
 
 
 def format_mean(values: np.ndarray, decimals: int) -> str:
-    """Format the mean over the seeds with its 95% interval, to a number of decimals: "0.52 ± 0.03".
+    """Format the mean over the seeds and half its 95% interval with a number of decimals: "0.52 ± 0.03".
 
     Example:
         >>> format_mean(np.array([0.1, 0.2, 0.3]), 3)
@@ -90,7 +90,7 @@ def format_mean(values: np.ndarray, decimals: int) -> str:
 
 
 def format_mean_percent(shares: np.ndarray) -> str:
-    """Format the mean of shares over the seeds as a percentage with its 95% interval: "3.2 ± 0.7%".
+    """Format the mean over the seeds of shares (0 to 1) and half its 95% interval as percentages: "3.2 ± 0.7%".
 
     Example:
         >>> format_mean_percent(np.array([0.01, 0.02, 0.03]))
@@ -101,7 +101,7 @@ def format_mean_percent(shares: np.ndarray) -> str:
 
 
 def estimate_band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the means over the seeds, and the lower and upper ends of their 95% intervals."""
+    """Return the means over the seeds (`axis`), and the lower and upper ends of their 95% intervals."""
     mean, half_width = estimate_mean(values, axis)
     return mean, mean - half_width, mean + half_width
 
@@ -168,7 +168,7 @@ def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
 
 
 def choose_learning_rate(validation: np.ndarray) -> int:
-    """Return the index of the learning rate with the lowest mean error on validation digits.
+    """Return the index of the learning rate with the lowest mean of the validation errors.
 
     Args:
         validation: errors (rates, seeds), the rates in ascending order. The smaller of two equal rates wins.

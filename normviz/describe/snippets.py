@@ -50,7 +50,7 @@ class FrameworkLayer(NamedTuple):
 
     @property
     def takes_channels_last(self) -> bool:
-        """True if PyTorch's layer takes channels last, since it averages over no other axis."""
+        """True if PyTorch's layer takes (N, H, W, C), because it averages over channels alone."""
         return all(rule == OWN for field in self.scheme.fields for rule in field.rules[:-1])
 
     def learns_as(self, scheme: Scheme) -> bool:
@@ -59,7 +59,7 @@ class FrameworkLayer(NamedTuple):
 
 
 def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumbers, source: str | None = None) -> str:
-    """Write code in a framework that normalizes an array x with the scheme and leaves the result in y.
+    """Return code for a framework that normalizes an array x with the scheme and stores the result in y.
 
     Args:
         scheme: the scheme; a framework's layer that computes the same on this shape is used.
@@ -81,7 +81,7 @@ def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumb
 
 
 def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
-    """Write code that normalizes an array x and leaves ∂L/∂x in dx for a random ∂L/∂y, at γ = 1 and β = 0.
+    """Return code that normalizes an array x and stores ∂L/∂x in dx, for a random ∂L/∂y, γ = 1 and β = 0.
 
     NumPy's is by hand, ∂L/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v, and has `dgain` and `dbias` too
     if they are learned; PyTorch's is autograd. The arguments are those of `write_snippet`.
@@ -104,7 +104,7 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
 def _collect_facts(
     scheme: Scheme, language: str, shape: Shape, layer: LayerNumbers, source: str | None
 ) -> dict[str, Any]:
-    """Return the values for the templates by name. Raises InvalidInput as `write_snippet` does."""
+    """Map the names in the code templates to their values. Raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
     if not 0 <= layer.eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {layer.eps}.")
@@ -133,7 +133,7 @@ def _collect_facts(
 def _find_layer(
     scheme: Scheme, recipe: str, shape: Shape, eps: float, gain: float | None, bias: float | None
 ) -> FrameworkLayer | None:
-    """Return a framework's layer for the scheme, or for a scheme that computes the same on this shape; else None.
+    """Return a framework's layer that computes the same as the scheme on this shape, or None.
 
     None for a scheme that centres single elements, which torch refuses, and if ε cannot be passed to the layer or is 0,
     where layers raise or return NaN on constant fields. The weight scheme in front does not matter: x is the output of

@@ -8,7 +8,7 @@ from normviz.describe.averages import AverageFormula, build_averages, format_axi
 
 
 class Formula(NamedTuple):
-    """One line of a derivation: its name (mean, centred, variance, normalized, output, …) and its LaTeX."""
+    """Formula of a derivation: its name (mean, centred, variance, normalized, output, …) and its LaTeX."""
 
     name: str
     latex: str
@@ -48,7 +48,7 @@ def format_gain_symbol(scheme: Scheme) -> str:
 
 
 def format_centred(scheme: Scheme) -> str:
-    """Return the LaTeX of the dividend: v, or the tensor's letter if nothing is centred."""
+    """Return the LaTeX of the dividend of x̂: v with its subscript, or the tensor's letter if no mean is subtracted."""
     return scheme.symbol if scheme.summation is None else "v"
 
 
@@ -58,12 +58,12 @@ def format_hat(scheme: Scheme) -> str:
 
 
 def format_element_subscript(scheme: Scheme) -> str:
-    """Return the subscript of an element, such as nhwc."""
+    """Return the LaTeX subscript of an element, such as nhwc."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
 
 
 def format_neighbour(scheme: Scheme) -> str:
-    """Return the subscript of another channel j at the same position."""
+    """Return the LaTeX subscript of an element of another channel, j, at the same position."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 

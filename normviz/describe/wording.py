@@ -22,7 +22,7 @@ POSITION_AXIS = AxisNames("h", "position", "positions", "positions")
 
 
 def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
-    """Return the names of the axes for this shape; the rows of a tensor without columns are "positions"."""
+    """Return the names of each axis; height is named "positions" where the shape has width 1."""
     lengths = dict(zip(axes, shape, strict=True))
     return [
         POSITION_AXIS if name == "H" and n > 1 == lengths.get("W") else AXIS_NAMES[name] for name, n in lengths.items()
@@ -48,7 +48,7 @@ class RangeWords(NamedTuple):
 
 
 def format_ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[RangeWords | None]:
-    """Return templates for the range of a field along each axis: "h", "row {lo}", "rows {lo} to {last}".
+    """Return word templates for the indices along each axis that share a statistic, "rows {lo} to {last}".
 
     None for an axis without words: rows and columns if there is only one.
     """
@@ -113,7 +113,7 @@ class BoxDescription(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemeOnShape:
-    """A scheme applied to tensors of one shape, with words for its statistics on them."""
+    """A scheme on tensors of one shape; its methods describe in words the statistics that it computes there."""
 
     scheme: Scheme
     shape: Shape
@@ -145,7 +145,7 @@ class SchemeOnShape:
         return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
 
     def describe_sharing(self) -> str:
-        """Describe which statistics elements share: "a mean and a variance", "every element has a mean of its own"."""
+        """Describe the statistics that elements share: "a mean and a variance", "every row has a mean of its own"."""
         parts = self.statistics
         if len(parts) == 2 and not any(find_windowed_axes(part.field, self.shape) for part in parts):
             (mean,), (square,) = (part.names for part in parts)
@@ -211,7 +211,7 @@ class SchemeOnShape:
         return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
     def _describe_own_windows(self, part: FieldStatistics) -> str:
-        """Describe statistics that no two elements share: "every row has a mean of its own"; empty without windows."""
+        """Describe windowed statistics, one for each index: "every row has a mean of its own"; "" without windows."""
         moving = find_windowed_axes(part.field, self.shape)
         if not moving:
             return ""
@@ -254,7 +254,7 @@ def format_scheme_name(scheme: Scheme) -> str:
 
 
 def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
-    """Explain that weight schemes do not act on a given tensor of activations; empty without weight schemes.
+    """Explain that a weight scheme does not act on activations; empty if none of `schemes` has one.
 
     With several schemes, the text names the concerned ones by their labels.
     """
@@ -286,7 +286,7 @@ def format_shape(shape: Sequence[int]) -> str:
 
 
 def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
-    """Describe the averaged and the kept axes, without axes of length 1: "N, H, W averaged, C kept"."""
+    """Describe which axes are averaged and kept, leaving out those of length 1: "N, H, W averaged, C kept"."""
     done: dict[str, list[str]] = {}
     for name, rule, n in zip(axes, field.rules, shape, strict=True):
         if n > 1:
@@ -313,7 +313,7 @@ def format_gap(gap: float) -> str:
 
 
 def format_decimals(value: float, digits: int = 3) -> str:
-    """Format a number with some decimals, −0.250; as a power of ten if they would all be 0: 2·10⁻¹⁶."""
+    """Format a number with `digits` decimals, −0.250; as a power of ten if all would be 0: 2·10⁻¹⁶."""
     if value == 0:
         return "0"
     if abs(value) >= 10.0**-digits / 2:
@@ -322,12 +322,12 @@ def format_decimals(value: float, digits: int = 3) -> str:
 
 
 def format_signed(value: float, digits: int = 4) -> str:
-    """Format a number with some significant digits and a true minus sign."""
+    """Format a number with `digits` significant digits and the minus sign U+2212."""
     return typeset(value, digits)
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration in the unit that suits it, to one or two digits: 20 seconds, 3 minutes, 14 hours."""
+    """Format seconds as a duration of one or two digits: 20 seconds, 3 minutes, 14 hours."""
     unit, name = next(
         (each for each in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= 1.5 * each[0]), (1, "second")
     )
@@ -338,7 +338,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
-    """Describe in a word or two whether a scheme averages along an axis; for A and B apart if they differ."""
+    """Describe how a scheme averages along an axis of length n, separately for mean and divisor if they differ."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.simplify(n) for rule in rules}) == 2:
         return ", ".join(f"{describe_rule(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
@@ -346,7 +346,7 @@ def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
 
 
 def describe_rule(rule: Rule, n: int) -> str:
-    """Describe a rule on an axis of length n: "kept", "averaged", "in 2 groups", "within ±1".
+    """Describe an averaging rule on an axis of length n: "kept", "averaged", "in 2 groups", "within ±1".
 
     One group is all of the axis, and groups of one element are each kept.
     """

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class BoundedStore(Generic[Key, Value]):
-    """Thread-safe mapping with a maximal number of values; it drops the least recently used ones.
+    """Thread-safe mapping that holds at most a fixed number of values and drops the least recently used ones.
 
     Attributes:
         version: a number that grows with every change of a value.
@@ -29,7 +29,7 @@ class BoundedStore(Generic[Key, Value]):
         return len(self._values)
 
     def get(self, key: Key) -> Value | None:
-        """Return the value of a key, None if there is none."""
+        """Return the value stored under a key, or None if the key is absent."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -48,7 +48,7 @@ class BoundedStore(Generic[Key, Value]):
 
 
 class HashedKey:
-    """Dictionary key that computes its hash once, for keys of many parts such as all settings of a training."""
+    """Dictionary key that caches its hash, for values that are slow to hash, such as all settings of a training."""
 
     __slots__ = ("hashed", "on")
 

@@ -36,7 +36,7 @@ ANSWER_TIMEOUT = 5.0
 
 
 def create_configured_cluster() -> "Cluster | None":
-    """Create the Dask cluster that an environment variable names; return None if it names none."""
+    """Create a `Cluster` for the scheduler in the environment variable NORMVIZ_DASK; return None if it is unset."""
     address = os.environ.get(DASK_VARIABLE, "").strip()
     return Cluster(address) if address else None
 
@@ -68,7 +68,7 @@ class DaskControl:
         return False
 
     def report_progress(self, share: float, result: Any) -> None:
-        """Log the finished share and the result so far as an event that the scheduler passes on."""
+        """Log the finished share, 0 to 1, and the partial result as an event that reaches the sender."""
         from distributed import get_worker
         from distributed.protocol import to_serialize
 
@@ -103,21 +103,21 @@ class SchedulerConnection:
 
     @property
     def is_lost(self) -> bool:
-        """True if the connection is lost and no job can be sent."""
+        """True if the connection to the scheduler is lost, so that no job can be sent."""
         return self._is_closed or self.client.status != "running"
 
     def check_versions(self) -> None:
-        """Raise InvalidInput if the scheduler or a new worker has other package versions than this machine."""
-        soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
+        """Raise InvalidInput if the scheduler or a new worker has package versions that differ from this machine's."""
+        options: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
             if not self._checked:
                 check_versions(
-                    f"The Dask scheduler at {self.address}", self._fetch_versions(soon)
+                    f"The Dask scheduler at {self.address}", self._fetch_versions(options)
                 )  # it unpickles the messages
-            if not self._list_workers(soon):
+            if not self._list_workers(options):
                 self.client.wait_for_workers(1, timeout=ANSWER_TIMEOUT)
-            new = self._list_workers(soon) - self._checked
-            found = self.client.run(get_installed_versions, workers=[*new], on_error="return", **soon) if new else {}
+            new = self._list_workers(options) - self._checked
+            found = self.client.run(get_installed_versions, workers=[*new], on_error="return", **options) if new else {}
         except TimeoutError as error:
             raise InvalidInput(
                 f"The Dask cluster at {self.address} has no worker that answers within {ANSWER_TIMEOUT:g} s; "
@@ -130,14 +130,14 @@ class SchedulerConnection:
                 check_versions(f"The Dask worker at {worker}", there)
                 self._checked.add(worker)
 
-    def _list_workers(self, soon: dict[str, Any]) -> set[str]:
+    def _list_workers(self, options: dict[str, Any]) -> set[str]:
         scheduler = self.client.scheduler
-        return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
+        return {*self.client.sync(scheduler.ncores, **options)} if scheduler else set()
 
-    def _fetch_versions(self, soon: dict[str, Any]) -> Any:
-        """Return the package versions of the scheduler, or the error that it raised."""
+    def _fetch_versions(self, options: dict[str, Any]) -> Any:
+        """Return the scheduler's package versions by name, or the error that it raised."""
         try:
-            return self.client.run_on_scheduler(get_installed_versions, **soon)
+            return self.client.run_on_scheduler(get_installed_versions, **options)
         except OSError:
             raise
         except Exception as error:
@@ -156,20 +156,20 @@ class SchedulerConnection:
         return sent.future
 
     def close(self, wait: bool) -> None:
-        """Close the connection: at once, or when all jobs have ended (`wait`)."""
+        """Close the connection, with `wait` only after all jobs have ended, otherwise at once."""
         if wait:
             futures.wait([sent.future for sent in [*self._sent.values()]])
         self._is_closed = True
         self._thread.join()
 
     def _handle_event(self, event: tuple[float, Any]) -> None:
-        """Handle an event that the scheduler passed on: a report of a job, or a message of Dask itself."""
+        """Handle an event that the scheduler forwarded: the progress of a job, or a message of Dask itself."""
         _, message = event
         if isinstance(message, tuple):
             self._news.put(partial(self._report_progress, *message))
 
     def _report_progress(self, key: str, share: float, result: Any) -> None:
-        """Report to a job's control that a worker has begun it, or its share and result so far."""
+        """Report to a job's control that a worker has begun the job, or its finished share and partial result."""
         sent = self._sent.get(key)
         if sent is None:
             return
@@ -179,7 +179,7 @@ class SchedulerConnection:
             sent.control.report_progress(share, result)
 
     def _fetch_outcome(self, key: str, task: "distributed.Future") -> None:
-        """Fetch the result or error of an ended task, in Dask's own thread, since that may take a while."""
+        """Fetch the result or error of an ended task in a thread of Dask, and set it in the sender's future."""
         try:
             ended = partial(self._set_outcome, key, task.result())
         except Exception as error:
@@ -187,7 +187,7 @@ class SchedulerConnection:
         self._news.put(ended)
 
     def _set_outcome(self, key: str, result: Any, error: Exception | None = None) -> None:
-        """Set the result or the error of a job in the future that the sender holds."""
+        """Set the error of a job, or else its result, in the future that the sender holds."""
         sent = self._sent.pop(key, None)
         if sent is None:
             return
@@ -197,7 +197,7 @@ class SchedulerConnection:
             sent.future.set_exception(self._make_readable(error))
 
     def _pass_on_messages(self) -> None:
-        """Pass on reports and cancellations until the connection is lost; then end all open jobs."""
+        """Forward progress reports and cancellations until the connection is lost; then fail all open jobs."""
         while not self.is_lost:
             try:
                 self._news.get(timeout=STOP_POLL_SECONDS)()
@@ -215,7 +215,7 @@ class SchedulerConnection:
         self.client.close()
 
     def _make_readable(self, error: Exception) -> Exception:
-        """Return an error of a job with a message that a page can show."""
+        """Return a lost connection or worker as InvalidInput with a readable message, any other error unchanged."""
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError):
@@ -274,7 +274,7 @@ class Cluster(Executor):
 
 
 def _parse_endpoint(address: str) -> tuple[str, int]:
-    """Parse the address of a scheduler to its host and port. Raises InvalidInput for any other text."""
+    """Split a scheduler's address into host and port. Raises InvalidInput for a text that is no address."""
     try:
         parts = urlsplit(address)
         if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:

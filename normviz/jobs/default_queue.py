@@ -24,7 +24,7 @@ def create_default_queue(
     speed: SpeedEstimator | None = None,
     spare: SpareWorker | None = None,
 ) -> JobQueue:
-    """Create the job queue for long jobs: on the configured cluster, or else in processes of this machine.
+    """Create the queue for long jobs, which run on the configured Dask cluster, or else in processes here.
 
     Args:
         workers: the number of processes on this machine, without a cluster.

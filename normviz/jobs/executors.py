@@ -37,7 +37,7 @@ MAX_WORKERS = 256
 
 
 def count_workers(environment: Mapping[str, str] = os.environ) -> int:
-    """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores of this process.
+    """Return the number of jobs to run at a time: the variable NORMVIZ_WORKERS, or the cores of this process.
 
     Raises InvalidInput if the variable holds anything but a whole number from 1 to MAX_WORKERS.
     """
@@ -50,7 +50,7 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def count_short_jobs() -> int:
-    """Return how many short jobs of a page run at a time: `count_workers`, at most `MAX_SHORT_JOBS`."""
+    """Return the number of short jobs to run at a time: `count_workers()`, at most `MAX_SHORT_JOBS`."""
     return min(count_workers(), MAX_SHORT_JOBS)
 
 
@@ -68,11 +68,11 @@ class JobControl(Protocol):
         """Return True if no request wants the job any more."""
 
     def report_progress(self, share: float, result: Any) -> None:
-        """Report the finished share, 0 to 1, and the result so far."""
+        """Report the finished share, 0 to 1, and the partial result."""
 
 
 def perform_job(job: Job[Result], control: JobControl, limits: JobLimits = NO_LIMITS) -> Result | None:
-    """Run a job until it ends or its control says stop; return its last result, None if there is none.
+    """Run a job until it ends or its control says stop; return its last result, or None before the first one.
 
     The first step is reported at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
     LimitExceeded if the job exceeds a limit.
@@ -110,7 +110,7 @@ def limit_to_one_core() -> None:
 
 
 def initialize_cuda(job: object) -> None:
-    """Initialize CUDA for a job that uses it, so that its one or two gigabytes do not count as the job's memory.
+    """Initialize CUDA if the job uses it, so that its 1 to 2 GB do not count against the job's memory limit.
 
     Errors are ignored: the job meets them again.
     """
@@ -124,7 +124,7 @@ def initialize_cuda(job: object) -> None:
 
 
 def release_memory() -> None:
-    """Release memory that allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
+    """Return memory that allocators keep after a large job to the system (Linux) and to the GPU."""
     with suppress(OSError, AttributeError, TypeError):  # other systems lack the function or the library
         ctypes.CDLL(None).malloc_trim(0)
     gpu.release_gpu_memory()

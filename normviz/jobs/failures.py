@@ -10,15 +10,15 @@ _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)",
 
 
 class JobsFailed(RuntimeError):  # noqa: N818 - the name says what it is
-    """Error for a run of jobs that ended early; its message is the reason."""
+    """Error for jobs of a command of which one failed; its message is the reason."""
 
 
 class RemoteTraceback(Exception):  # noqa: N818 - the name says what it is
-    """Traceback of an error in another process, as text, attached as the cause of the error here."""
+    """Traceback of another process as text, attached as the `__cause__` of the error that is raised here."""
 
 
 def locate_error(error: BaseException) -> str:
-    """Return the innermost line of this package in a traceback: `file, line, in function`; empty if none.
+    """Return the innermost line of this package in an error's traceback: "file, line, in function"; "" if none.
 
     The traceback of an error from another process is the text of its cause.
     """
@@ -30,7 +30,7 @@ def locate_error(error: BaseException) -> str:
 
 
 def clear_error_frames(error: BaseException | None) -> None:
-    """Clear the local variables in the frames of an error and of its contexts, which would hold memory.
+    """Clear the local variables in the traceback frames of an error and its contexts, to free their memory.
 
     They hold the tensors of the job, which may fill a GPU.
     """

@@ -54,17 +54,17 @@ GPU_FAILURES = GpuFailures()
 
 
 def describe_fallback_device(reason: str) -> str:
-    """Describe the device of a result computed on the CPU because the GPU failed: the CPU and the reason."""
+    """Return the device name of a result computed on the CPU because the GPU failed: the CPU and the reason."""
     return f"CPU: the GPU failed ({reason})"
 
 
 def format_device_list(devices: Iterable[str]) -> str:
-    """Join the names of distinct devices, to follow "on the": "CPU and the GPU"."""
+    """Join the distinct names of devices, to follow "on the": "CPU and the GPU"."""
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 
 def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
-    """Return `run(steps)` for the steps of a job; if the GPU fails, for its steps on the CPU.
+    """Return `run(job.steps())`; if the GPU fails, call `run` again with the steps of the job on the CPU.
 
     Raises the errors of `run`, and those of the job that are no failure of a GPU.
     """
@@ -92,7 +92,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
 
 
 def _record_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
-    """Yield the steps, and append the errors that they and their results raise to `raised`."""
+    """Yield the steps unchanged; append each error that a step or its result raises to the list `raised`."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:
         try:
@@ -121,13 +121,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _rename_device(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
-    """Yield the steps of a job, with `device` as the device's name in their results."""
+    """Yield the steps of a job with `device` as the name of the device in each result."""
     for step in steps:
         yield replace(step, result=partial(_set_device, step.result, device))
 
 
 def _set_device(result: Callable[[], Any], device: str) -> Any:
-    """Return a result, a mapping of arrays or a named tuple, with `device` as the name of its device."""
+    """Return a copy of a result (a dict of arrays or a named tuple) whose device is named `device`."""
     found = result()
     if isinstance(found, dict) and "device" in found:
         return found | {"device": np.array(device)}

@@ -46,7 +46,7 @@ def _measure_driver_memory() -> int:
 
 
 def move_to_cpu(job: Value) -> Value:
-    """Return a job with "cpu" in each field `device`, also of its settings; the same object if nothing changes."""
+    """Return a copy of a job, nested settings included, with every `device` "cpu"; the job itself if all are."""
     if not is_dataclass(job) or isinstance(job, type):
         return job
     moved: dict[str, Any] = {}
@@ -64,13 +64,13 @@ def uses_gpu(job: Any) -> bool:
 
 
 def has_gpu() -> bool:
-    """Return True if torch has a GPU on this machine: CUDA, or an Apple one once torch is imported."""
+    """Return True if torch can use a GPU here: one with CUDA, or, once torch is imported, an Apple one."""
     torch = get_loaded_torch()
     return get_gpu_memory() > 0 or (torch is not None and torch.backends.mps.is_available())
 
 
 def get_peak_gpu_share() -> float:
-    """Return the largest share of GPU memory that tensors of this process held since `initialize_cuda`."""
+    """Return the peak share, 0 to 1, of GPU memory held by this process's tensors since `initialize_cuda`."""
     torch = get_loaded_torch()
     if torch is None or not torch.cuda.is_initialized():
         return 0.0

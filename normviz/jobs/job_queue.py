@@ -33,7 +33,7 @@ def _assume_unfinished(job: Job[Any]) -> bool:
 
 
 class JobQueue:
-    """Queue that hands jobs of many requests to an executor, in turns.
+    """Queue that hands the jobs of many requests to an executor, one job per request in turn.
 
     Args:
         executor: runs the jobs, as in `concurrent.futures`; it gets a job's run as its control.
@@ -74,7 +74,7 @@ class JobQueue:
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """Submit jobs, to run in this order; return the request that represents them.
+        """Submit jobs to run in this order; return their `JobRequest`, which reports progress and can be cancelled.
 
         `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
         connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
@@ -94,12 +94,12 @@ class JobQueue:
         return any(each.is_wanted and names <= {name for name, _ in each.jobs} for each in requests)
 
     def count_ahead(self, request: JobRequest) -> int:
-        """Return how many unfinished jobs of others run before the last waiting job of this request."""
+        """Return the number of unfinished jobs of other requests that run before this request's last waiting job."""
         with self._lock:
             return len(self._list_jobs_ahead(request))
 
     def estimate_seconds_left(self, request: JobRequest) -> float:
-        """Estimate the seconds until all jobs of a request are done, including jobs of others before them.
+        """Estimate the seconds until all jobs of a request are done, including other requests' jobs before them.
 
         n workers need at most total / n + (1 - 1 / n) longest for jobs of `total` seconds with a longest one of
         `longest` seconds (Graham 1966). The larger of two bounds counts: that of all jobs up to the request's last one
@@ -120,7 +120,7 @@ class JobQueue:
         )
 
     def estimate_seconds(self, jobs: Sequence[Job[Any]]) -> float:
-        """Estimate the seconds that these jobs take on the queue's workers, without jobs of others."""
+        """Estimate the seconds that these jobs alone would take on the queue's workers."""
         with self._lock:
             factors = self._measure_factors()
         seconds = [get_modelled_seconds(job) * factors(job.kind) for job in jobs]
@@ -129,7 +129,7 @@ class JobQueue:
         )
 
     def start_next_jobs(self, request: JobRequest) -> None:
-        """Start the next jobs of a request; end the request if it has none left."""
+        """Start as many jobs of a request as may run at a time; end the request if it has none left."""
         self._enqueue(request)
         self._hand_out_runs()
 
@@ -141,7 +141,7 @@ class JobQueue:
         self.start_next_jobs(request)
 
     def _list_jobs_ahead(self, request: JobRequest) -> dict[str, JobRequest]:
-        """Return the unfinished jobs of others before the last waiting job of this request: requests by digest."""
+        """Map the digests of others' jobs that run before this request's last waiting job to their requests."""
         last = request.find_last_waiting_turn()
         if last is None:
             return {}
@@ -152,13 +152,13 @@ class JobQueue:
         return found
 
     def _estimate_seconds(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
-        """Estimate the seconds left of one job of this request, without its waiting time."""
+        """Estimate the seconds that a job, given by digest, still runs; `factors` maps a kind to its slowdown."""
         kind, seconds = request.costs[name]
         run = self._runs.get(name)
         return seconds * factors(kind) * (1 - run.share if run else 1)
 
     def _measure_factors(self) -> Callable[[str], float]:
-        """Return a function from a kind of job to its slowdown: measured over modelled seconds."""
+        """Return a function that maps a kind of job to its slowdown, measured divided by modelled seconds."""
         running: dict[str, MeasuredSeconds] = {}
         for run in self._runs.values():
             kind, modelled = run.cost
@@ -167,7 +167,7 @@ class JobQueue:
         return cache(partial(self.speed.estimate_slowdown, running=running))
 
     def _enqueue(self, request: JobRequest) -> None:
-        """Add the next jobs of a request to the waiting runs; end a request that has none left."""
+        """Queue the next jobs of a request as waiting runs; end the request if it has none left."""
         with self._lock:
             while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]
@@ -224,7 +224,7 @@ class JobQueue:
         self._hand_out_runs()
 
     def _close_run(self, run: JobRun, error: Exception | None) -> None:
-        """Remove a run that the executor has ended, and continue or end its requests."""
+        """Remove a run that has ended, with `error` if it failed, and continue or end its requests."""
         kind, modelled = run.cost
         if run.reported_share > 0:
             self.speed.add_measurement(kind, run.reported_seconds, run.reported_share * modelled)
@@ -240,5 +240,5 @@ class JobQueue:
 
 
 def _bound_shared_seconds(total: float, longest: float, workers: int) -> float:
-    """Return an upper bound of the seconds in which `workers` run jobs of `total` seconds, the longest `longest`."""
+    """Return an upper bound of the seconds that `workers` need for jobs of `total` seconds, at most `longest` each."""
     return total / workers + (1 - 1 / workers) * longest

@@ -25,7 +25,7 @@ class JobLimits:
     device: float = math.inf
 
     def check(self, seconds: float, memory_growth: int, device_share: float = 0.0) -> None:
-        """Raise LimitExceeded if a job has exceeded a limit; `device_share`: its share of a GPU's memory, 0 to 1."""
+        """Raise LimitExceeded if a job exceeds its seconds, bytes of main memory, or share (0 to 1) of GPU memory."""
         if seconds > self.seconds:
             raise LimitExceeded(
                 f"The job was ended after {self.seconds:g} s, the most that one may take here; fewer steps or a "
@@ -47,7 +47,7 @@ NO_LIMITS = JobLimits()
 
 
 def read_resident_memory(process: int | str = "self") -> int:
-    """Return the bytes of main memory that a process holds; 0 outside Linux, where they are unknown."""
+    """Return the bytes of main memory that a process (its id) holds; 0 outside Linux, where they are unknown."""
     with suppress(OSError), open(f"/proc/{process}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0

@@ -82,11 +82,11 @@ class WorkerProcess:
 
     @property
     def is_ready(self) -> bool:
-        """True if the process lives and its last job has ended, so that it can take a job."""
+        """True if the process is alive and idle, so that it can take a job."""
         return self._ready and self._process.poll() is None
 
     def lower_priority(self, niceness: int) -> None:
-        """Lower the priority of the process below that of this one, by a niceness of 0 to 19."""
+        """Raise the niceness of the worker process above this process's by 0 to 19, which lowers its priority."""
         with suppress(AttributeError, OSError):  # Windows knows no niceness
             own = os.getpriority(os.PRIO_PROCESS, 0)
             os.setpriority(os.PRIO_PROCESS, self.number, min(own + niceness, 19))
@@ -94,7 +94,7 @@ class WorkerProcess:
     def perform(
         self, function: Callable[..., Any], job: Any, control: JobControl, limits: JobLimits = NO_LIMITS
     ) -> Any:
-        """Run a job in the process; return the function's result, None if the job was stopped.
+        """Call `function` on a job in the process; return its result, or None if the job was stopped.
 
         Raises the errors of the job, LimitExceeded, WorkerLost, or IdleWorkerLost if the worker died before the job.
         """
@@ -146,7 +146,7 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def _await_message(self) -> tuple[str, Any]:
-        """Return the next message of the process; one of an empty kind after STOP_POLL_SECONDS without any."""
+        """Return the process's next message (kind, content), or ("", None) after STOP_POLL_SECONDS without one."""
         try:
             return self._messages.get(timeout=STOP_POLL_SECONDS)
         except Empty:
@@ -160,7 +160,7 @@ class WorkerProcess:
         self._messages.put((LOST, None))
 
     def _describe_end(self) -> str:
-        """Describe in a sentence how the process ended."""
+        """Kill the process if it still runs, and return a sentence with its exit code or signal."""
         self._process.kill()  # it may only have closed its output
         code = self._process.wait()
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
@@ -180,7 +180,7 @@ class SpareWorker:
         self._worker = self._start()
 
     def take(self) -> WorkerProcess:
-        """Return the worker, or a new one if it has died, and start the next."""
+        """Return the spare worker, or a new one if it has died, and start another as the next spare."""
         with self._lock:
             worker, self._worker = self._worker, self._start()
         if worker.is_ready:
@@ -252,7 +252,7 @@ class ProcessExecutor(Executor):
         self._end_idle_workers(0.0)
 
     def _await_task(self) -> tuple[Any, ...] | None:
-        """Wait for the next task and return it, None at the end; meanwhile end workers that have been idle too long."""
+        """Wait for the next task, ending workers idle for too long; return the task, or None after `shutdown`."""
         while True:
             try:
                 return self._tasks.get(timeout=self._idle)
@@ -268,7 +268,7 @@ class ProcessExecutor(Executor):
             worker.kill()
 
     def _take_worker(self) -> WorkerProcess:
-        """Remove an idle worker from the free ones and return it, or start a new one."""
+        """Take an idle worker from the free ones, or start a new one; return it."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
                 self._free.pop().kill()  # it has died meanwhile

@@ -24,7 +24,7 @@ class RequestQueue(Protocol):
     clock: Callable[[], float]
 
     def count_ahead(self, request: "JobRequest") -> int:
-        """Return how many unfinished jobs of others run before the last waiting job of the request."""
+        """Return the number of unfinished jobs of other requests that run before the request's last waiting job."""
 
     def estimate_seconds_left(self, request: "JobRequest") -> float:
         """Estimate the seconds until all jobs of the request are done."""
@@ -34,7 +34,7 @@ class RequestQueue(Protocol):
 
 
 class JobRequest:
-    """A visitor's request for one or several jobs. Only a few of them run at a time, so that others have workers.
+    """A visitor's request for one or several jobs, of which a few run at a time so that others get workers.
 
     Attributes:
         jobs: the jobs with their digests.
@@ -68,7 +68,7 @@ class JobRequest:
         self.renew()
 
     def renew(self) -> None:
-        """Extend the lease, after which a request without a session ends."""
+        """Extend the lease; a request without a connected session ends when its lease ends."""
         self._until = self._queue.clock() + self.lease
 
     def cancel(self) -> None:
@@ -103,7 +103,7 @@ class JobRequest:
 
     @property
     def is_waiting(self) -> bool:
-        """True if jobs were handed in and all of them wait for a worker."""
+        """True if jobs are submitted and all of them wait for a worker."""
         runs = [*self.runs]
         return bool(runs) and not any(run.is_over or run.begun() for run in runs)
 
@@ -119,11 +119,11 @@ class JobRequest:
 
     @property
     def displayed_seconds_left(self) -> float:
-        """The seconds to display until all jobs of the request are done; they change smoothly."""
+        """The smoothed estimate of the seconds until all jobs of the request are done."""
         return self._countdown.update_estimate(self._queue.estimate_seconds_left(self), self._queue.clock())
 
     def compute_turn(self, index: int) -> tuple[int, int]:
-        """Return the turn of the job at an index, (round, request number); the smallest turn starts first."""
+        """Return the turn (round, request number) of the job at an index; the smallest turn starts first."""
         return self.first_round + index, self.number
 
     def find_last_waiting_turn(self) -> tuple[int, int] | None:
@@ -182,7 +182,7 @@ class JobRequest:
 
 
 class JobRun:
-    """Run of one job for all requests that hold this job; for jobs in threads also the job's control.
+    """Run of one job on behalf of all requests that contain it; it is also the control of jobs in threads.
 
     Attributes:
         name: the digest of its job.
@@ -230,7 +230,7 @@ class JobRun:
             return self._stopped
 
     def report_progress(self, share: float, result: Any, last: bool = False) -> None:
-        """Store the share and the result so far for all requests; ignore reports after the last one."""
+        """Store the share and the partial result for all requests; ignore all reports after one with `last`."""
         with self._storing:
             with self._lock:
                 if self.is_over:
@@ -247,14 +247,14 @@ class JobRun:
             self.share = self.reported_share = self.reported_seconds = 0.0
 
     def _measure_progress(self, share: float) -> None:
-        """Store `reported_share` and `reported_seconds`, both counted from the first report: imports do not count."""
+        """Store the share and the seconds since the first report, so that the time for imports does not count."""
         now = self._clock()
         if self.share == 0.0 or share < self.share:  # the first report, also after a restart
             self._first = share, now
         self.reported_share, self.reported_seconds = share - self._first[0], now - self._first[1]
 
     def end(self) -> tuple[bool, list[JobRequest]]:
-        """End the run; return whether it was told to stop, and its requests."""
+        """Mark the run as over and drop its requests; return (True if it was told to stop, those requests)."""
         with self._lock:
             self.is_over, self.begun = True, return_false  # the old function would hold the future and its result
             requests, self.requests = self.requests, []

@@ -58,7 +58,7 @@ EVICT_SQL = """
 
 
 def find_results_path() -> Path:
-    """Return the path of the result cache: from the environment, or a file in the user's cache folder."""
+    """Return the path of the result cache's file, from the environment or in the user's cache folder."""
     named = os.environ.get(RESULTS_VARIABLE)
     return Path(named) if named else find_cache_folder() / "results.sqlite"
 
@@ -99,11 +99,11 @@ class ResultCache:
         self._held: tuple[int, sqlite3.Connection] | None = None
 
     def get(self, digest: str) -> Arrays | None:
-        """Return the result of a job, None if it is not in the cache."""
+        """Return the result of the job with this digest, or None if it is not in the cache."""
         return self.get_all([digest]).get(digest)
 
     def get_all(self, digests: Sequence[str]) -> dict[str, Arrays]:
-        """Return the cached results of these jobs by digest; the file is opened once."""
+        """Map each of these digests that is in the cache to its result; the file is opened once for all."""
 
         def read(store: sqlite3.Connection) -> dict[str, Arrays]:
             found = {digest: self._read_result(store, digest) for digest in digests}
@@ -112,7 +112,7 @@ class ResultCache:
         return (self._open_and_run(digests, READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
-        """Store a result, and drop the oldest results beyond `max_bytes`. Raises ValueError for object arrays.
+        """Store a result by digest; drop the oldest ones beyond `max_bytes`. Raises ValueError for object arrays.
 
         A result that is too large for `read_npz` is not stored.
         """
@@ -135,7 +135,7 @@ class ResultCache:
         self._damaged.discard(digest)
 
     def is_damaged(self, digest: str) -> bool:
-        """Return True if the stored result was found damaged, and no new one was stored since."""
+        """Return True if the result with this digest was found damaged and has not been stored again."""
         return digest in self._damaged
 
     def _read_result(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
@@ -158,7 +158,7 @@ class ResultCache:
     def _open_and_run(
         self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]
     ) -> Value | None:
-        """Call `work` on the open database and return its result; None if the file cannot be opened.
+        """Return `work(database)`, or None if the file cannot be opened; `wait`: seconds to wait for a lock.
 
         A damaged file is set aside first. The file is opened for every call, since it may be replaced while the server
         runs.
@@ -178,7 +178,7 @@ class ResultCache:
         return None
 
     def _run_on_store(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
-        """Call `work` on the open database and return its result. Raises DamagedFile or errors of SQLite."""
+        """Return `work(database)` for the file at `path`. Raises DamagedFile or errors of SQLite."""
         if not path.exists():
             path.touch()
         inode = path.stat().st_ino
@@ -205,13 +205,13 @@ class ResultCache:
                 raise
 
     def _hold_file_open(self, path: Path, inode: int) -> None:
-        """Keep the file open, since the last process to close it waits until the disk has everything."""
+        """Hold a connection open, because closing the last one waits until everything is on the disk."""
         if self._held is None or self._held[0] != inode:
             self._held = inode, sqlite3.connect(path, check_same_thread=False)
             self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
     def _report_once(self, message: str) -> None:
-        """Print a message on stderr, unless a message was printed before."""
+        """Mark the cache as failed, and print the first of such messages on stderr."""
         self.failed = True
         if not self._has_reported:
             print(message, file=sys.stderr)
@@ -220,7 +220,7 @@ class ResultCache:
 
 @contextmanager
 def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
-    """Hold a lock while the file is created or set aside.
+    """Hold the cache's lock in the block, in which its file is created or renamed; `wait`: seconds.
 
     SQLite locks an empty file beside it: this works on every platform, and a process that dies unlocks it.
     """
@@ -230,7 +230,7 @@ def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
 
 
 def _set_file_aside(path: Path, damage: DamagedFile, wait: float) -> None:
-    """Rename a damaged file, unless another process already has."""
+    """Rename a damaged file to NAME.damaged, unless another process already has."""
     with _hold_file_lock(path, wait):
         if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
             return
@@ -242,18 +242,18 @@ def _set_file_aside(path: Path, damage: DamagedFile, wait: float) -> None:
 
 
 def _check_inode(path: Path, inode: int) -> None:
-    """Raise DamagedFile if another process has set the file aside since it was opened."""
+    """Raise DamagedFile if another process has renamed the file since its `inode` was read."""
     if not path.exists() or path.stat().st_ino != inode:
         raise DamagedFile(inode, is_empty=False)
 
 
 def _is_set_up(store: sqlite3.Connection) -> bool:
-    """Return True if the database has its tables; the trigger is made last."""
+    """Return True if the database has its tables and its trigger, which is created last."""
     return store.execute("SELECT 1 FROM sqlite_master WHERE name = 'dropped'").fetchone() is not None
 
 
 def _is_emptied(path: Path) -> bool:
-    """Return True for an empty file that used to be a database: its index still exists.
+    """Return True if a file is empty but was a database, which shows in its index file that still exists.
 
     SQLite finds such a file locked while other processes have it open. A new file has no index before its content.
     """
@@ -261,7 +261,7 @@ def _is_emptied(path: Path) -> bool:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Return True if an error comes from the content of the file, not from a lock, the disk or permissions."""
+    """Return True if an error is due to the file's content rather than a lock, the disk or permissions."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
     kind = code & 0xFF  # the other bits give details
     return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code == sqlite3.SQLITE_IOERR_SHORT_READ

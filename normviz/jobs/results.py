@@ -30,21 +30,21 @@ MAX_JOBS_IN_MEMORY = 512
 
 
 class ResultArchive:
-    """Results of jobs for all sessions of a server: partial ones in memory, complete ones on disk too."""
+    """Results of jobs for all sessions of a server, partial ones in memory, complete ones on disk as well."""
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
         self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_JOBS_IN_MEMORY, replaces=_is_further)
 
     def store_result(self, job: ArrayJob, arrays: Arrays) -> None:
-        """Store the result of a job so far; on disk too, once it is complete."""
+        """Store the partial or complete result of a job in memory; also store a complete one on disk."""
         name = name_result(job)
         self._at_hand.put(name, arrays)
         if is_complete(arrays):
             self.disk.put(name, arrays)
 
     def find_results(self, jobs: Sequence[ArrayJob]) -> Results:
-        """Return the results, partial or complete, of the jobs that have any."""
+        """Map each of these jobs that has a partial or complete result to its named arrays."""
         names = {job: name_result(job) for job in jobs}
         found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
         kept = self.disk.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
@@ -64,7 +64,7 @@ class ResultArchive:
 
 
 def is_complete(arrays: Arrays) -> bool:
-    """Return True if a result is that of a finished job: its "share" is 1."""
+    """Return True if a result is that of a finished job, whose array "share" is 1."""
     return bool(arrays["share"] == 1)
 
 
@@ -79,5 +79,5 @@ def name_result(job: ArrayJob) -> str:
 
 @lru_cache(maxsize=1024)
 def _compute_digest(job: ArrayJob, version: int) -> str:
-    """Compute the digest of a job; cached, since a page asks for each job twice a second."""
+    """Return the cached digest of a job; `version` only tells cached digests of different versions apart."""
     return compute_digest(job)

@@ -17,7 +17,7 @@ POLL_SECONDS = 0.2
 def run_missing(
     jobs: Sequence[ArrayJob], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
 ) -> None:
-    """Run the jobs without a complete result and wait for them; their results go to the archive.
+    """Run the jobs that have no complete result in the archive, store their results there, and wait for all.
 
     Args:
         jobs: the jobs, finished or not.
@@ -48,6 +48,6 @@ def run_missing(
 
 
 def create_queue(archive: ResultArchive, job_count: int) -> JobQueue:
-    """Create a queue for this number of jobs, which skips jobs with a complete result in the archive."""
+    """Create a queue for `job_count` jobs that skips those with a complete result in the archive."""
     workers = min(count_workers(), job_count)
     return create_default_queue(workers, workers, lambda job: not archive.find_missing([job]))

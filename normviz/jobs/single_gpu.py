@@ -26,7 +26,7 @@ class SingleGpuExecutor(Executor):
         self._others, self._gpu = (ProcessExecutor(number, spare=spare, niceness=niceness) for number in (workers, 1))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Submit a job, the first argument, to a suitable process; return the future of the function's result."""
+        """Submit a function and its job to the process for its device; return the future of the function's result."""
         pool = self._gpu if uses_gpu(arguments[0]) else self._others
         return pool.submit(function, *arguments, **named)
 

@@ -15,7 +15,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class JobStep(Generic[Result_co]):
-    """State of a job after a step: the finished share, and a function that returns the result so far.
+    """State of a job after a step: the finished share, 0 to 1, and a function that returns the partial result.
 
     Attributes:
         share: the finished share, 0 to 1.
@@ -45,7 +45,7 @@ class Job(Generic[Result_co]):
                 setattr(cls, name, value)
 
     def steps(self) -> Iterator[JobStep[Result_co]]:
-        """Run the job, and yield after every step, where the caller may stop; the last step has the result."""
+        """Run the job and yield a `JobStep` after every step, where the caller may stop; the last has the result."""
         raise NotImplementedError
 
 
@@ -60,7 +60,7 @@ def _take_last_result(steps: Iterator[JobStep[Result]]) -> Result:
 
 
 def compute_digest(job: Job[Any]) -> str:
-    """Compute the SHA-256 of a job's kind, version and data: the name of its result on every machine.
+    """Return the SHA-256, as hex digits, of a job's kind, version and data; it names the job's result on any machine.
 
     Equal jobs have equal digests: 3 and 3.0 are written alike. Raises TypeError for fields that are not plain data, and
     ValueError for numbers that are not finite.
@@ -71,7 +71,7 @@ def compute_digest(job: Job[Any]) -> str:
 
 
 def _convert_to_plain_data(value: Any) -> Any:
-    """Convert a value to JSON types. Raises TypeError for types that are not plain data."""
+    """Convert a value to JSON types. Raises TypeError for a value that is not plain data."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

@@ -36,7 +36,7 @@ def get_modelled_seconds(job: Any) -> float:
 
 @lru_cache(maxsize=1)
 def measure_slowdown() -> float:
-    """Measure how many seconds this machine takes for one modelled second, by a computation of 5 ms."""
+    """Return the seconds that this machine takes for one modelled second, measured by a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
     def probe() -> float:
@@ -49,7 +49,7 @@ def measure_slowdown() -> float:
 
 
 def estimate_slowdown() -> float:
-    """Estimate the ratio of measured to modelled seconds before any job has run; it grows with the load."""
+    """Estimate the ratio of measured to modelled seconds before any job has run, from a test computation."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
     return measure_slowdown() * max(busy, 1.0)

@@ -11,7 +11,7 @@ PACKAGES = ("torch", "numpy", "distributed")
 
 
 def get_installed_versions() -> dict[str, str]:
-    """Return the versions of packages on this machine by name, "missing" for one that is not installed."""
+    """Map the names of the packages that matter to a job to their versions here, "missing" if not installed."""
     return {"Python": "{}.{}".format(*sys.version_info), "normviz": normviz.__version__} | {
         name: _find_version(name) for name in PACKAGES
     }
@@ -25,7 +25,7 @@ def _find_version(name: str) -> str:
 
 
 def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
-    """Raise InvalidInput if another machine has other package versions, or failed to return them.
+    """Raise InvalidInput if the package versions of another machine differ from those here, or are an error.
 
     `machine`: its name in the message.
     """

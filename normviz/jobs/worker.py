@@ -25,7 +25,7 @@ OOM_SCORE = 500
 
 
 class PipeControl:
-    """Control of the current job in a worker process: it writes reports to a pipe, and reads when to stop."""
+    """Control of the current job in a worker process, which writes reports to a pipe and knows when to stop."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.stop, self._out = Event(), out
@@ -35,7 +35,7 @@ class PipeControl:
         return self.stop.is_set()
 
     def report_progress(self, share: float, result: Any) -> None:
-        """Write the finished share, 0 to 1, and the result so far to the pipe."""
+        """Write the finished share, 0 to 1, and the partial result to the pipe."""
         self.write(pickle.dumps((REPORTED, (share, result))))
 
     def write(self, message: bytes) -> None:
@@ -80,7 +80,7 @@ def _read_tasks(source: BinaryIO, tasks: SimpleQueue[bytes], stop_event: Event) 
 
 
 def _answer_task(task: bytes, control: PipeControl) -> bytes:
-    """Run a pickled job; return its result or its error, pickled."""
+    """Run a pickled task; return the pickled message with its result or error."""
     try:
         function, job, limits = pickle.loads(task)
         initialize_cuda(job)
@@ -100,7 +100,7 @@ def _make_picklable(error: Exception) -> Exception:
 
 
 def _offer_to_end() -> None:
-    """Let the kernel end this process before the server when memory runs out."""
+    """Have the Linux kernel kill this process before the server when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))
 

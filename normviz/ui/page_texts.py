@@ -12,7 +12,7 @@ TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
 
 
 def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
-    """Build the texts of one of `TAUGHT_PAGES` in a language."""
+    """Build the texts of one of `TAUGHT_PAGES` from the words of a language."""
     words, labels = get_words(f"page-{page}", language), get_words("page", language)
     return PageText(
         page=page,
@@ -364,8 +364,8 @@ PAGE_TEXTS = (
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
         why="To bring back details in shadow: like batch norm, but with the mean and the contrast of nearby pixels.",
-        first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
-        "details stay faint.",
+        first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: a "
+        "large ε outweighs faint contrast.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "

@@ -76,7 +76,7 @@ class Demands:
         return not self.find_missed(properties)
 
     def find_missed(self, properties: Collection[str]) -> tuple[str, ...]:
-        """Return the keys of the demands that a scheme with these properties does not meet."""
+        """Return the keys of unmet demands, for a scheme with these properties (keys of `DEMANDABLE`)."""
         return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 

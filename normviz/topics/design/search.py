@@ -323,7 +323,7 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
-    """Find the schemes that miss the fewest demands, grouped by the missed demands."""
+    """Return the schemes that miss the fewest demands, as a group for each set of missed demands."""
     fronts, answers = _evaluate_demands(demands)
     schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
@@ -345,7 +345,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
-    """Find the fewest demands that no scheme meets together; empty if a scheme meets all."""
+    """Return a smallest set of demands that no scheme meets together; () if a scheme meets all."""
     _, answers = _evaluate_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.all_demands) + 1):

@@ -62,13 +62,13 @@ def show_panels(view: View, theme: str) -> None:
 
 
 def _draw_stages(stages: dict[str, np.ndarray], focus: Index) -> None:
-    """Draw a small picture of each stage, with the contrast of its right half as a share of the left half's."""
+    """Draw a small picture of each stage, with the contrast of its right side as a share of the left side's."""
     figures = (
         f'<figure><img alt="" src="{encode_data_url(pixels, "png")}">'
         f"<figcaption>{name}<br><b>{_format_contrast(stages[name])}</b></figcaption></figure>"
         for name, pixels in _convert_stages(stages, focus).items()
     )
-    st.caption("Standard deviation of the right half ÷ left half:")
+    st.caption(f"Contrast (standard deviation of pixels), {' ÷ '.join(_name_sides(stages))}:")
     st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
@@ -96,25 +96,30 @@ def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np
     }
 
 
+def _name_sides(stages: dict[str, np.ndarray]) -> tuple[str, str]:
+    """Return the names of the right and the left half."""
+    return ("dark", "light") if "darkened" in stages else ("right", "left")
+
+
 def _format_contrast(x: np.ndarray) -> str:
-    """Return the contrast of the right half as a share of the left half's; "–" if it is no finite number."""
+    """Return the contrast of the right half as a percentage of the left half's; "–" if it is not finite."""
     contrast = compute_contrast_ratio(x)
     return f"{contrast:.0%}" if np.isfinite(contrast) else "–"
 
 
 def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
-    """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the chosen channel."""
+    """Return what to draw of a picture (1, H, W, C): all channels if there are three, else the focused one."""
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
 def _find_range(values: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest finite number; 0 and 0 if there is none."""
+    """Return the smallest and the largest finite value; (0, 0) if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
 def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
-    """Return the formula with the numbers of a pixel; nothing if a number is not finite or all are 0 nearby."""
+    """Return the formula with a pixel's numbers; "" if one is not finite, or all numbers near the pixel are 0."""
     v, square = pixel.v, pixel.root**2
     if not np.isfinite([before, v, square]).all() or not eps + square:
         return ""
@@ -127,7 +132,7 @@ def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
 
 
 def _describe_nearby(view: View) -> str:
-    """Describe which elements count as "nearby" in the formula; "" if the radius says it."""
+    """Describe which elements "nearby" means in the formula; "" if the radius alone says it."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
@@ -135,7 +140,7 @@ def _describe_nearby(view: View) -> str:
 
 
 def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
-    """Return the headline: the contrast of the right half, before and after normalization."""
+    """Return the headline: the contrast of the right side, before and after normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -147,11 +152,12 @@ def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    (name, x), (_, xhat) = list(stages.items())[-2:]
-    before, after = _format_contrast(x), _format_contrast(xhat)
-    if "–" in (before, after):
-        return "The contrast of the right half is no finite number here."
-    return f"### {name.capitalize()}, the right half has {before} of the left half’s contrast; normalized, {after}."
+    contrasts = {name: _format_contrast(stages[name]) for name in [*stages][-2:]}
+    if "–" in contrasts.values():
+        return "The contrast is no finite number here."
+    side, other = _name_sides(stages)
+    numbers = ", ".join(f"{name} {contrast.rstrip('%')}" for name, contrast in contrasts.items())
+    return f"### Contrast of the {side} side, in % of the {other} side’s: {numbers}."
 
 
 def show_pixel_response(
@@ -172,7 +178,7 @@ def show_pixel_response(
 
 
 def _describe_response(curve: SaturationCurve, eps: float) -> str:
-    """Describe the slope, the knee and the level of a response curve."""
+    """Describe in words the slope, the knee and the final level of a response curve."""
     if not np.isfinite([curve.v, curve.root]).all():
         return "The pixel, or one near it, is no finite number: there is no curve."
     if not curve.v:

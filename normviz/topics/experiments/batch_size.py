@@ -205,7 +205,6 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
     clear = tuple(size for size, sign in signs.items() if sign)
-    caption = _describe_comparison(setting)
     title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
     panels = [
         CurvePanel(
@@ -222,9 +221,9 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    if idle:
-        caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
-    yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
+    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
+    alt, note = f"Test error at the end by batch size: {said}.", _describe_comparison(setting)
+    yield FigureSpec("sizes", panels, alt, caption, note=note)
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:

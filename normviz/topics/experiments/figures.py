@@ -49,8 +49,10 @@ def describe_bands(spec: FigureSpec, networks: int) -> str:
     curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
     if not curves or "95% interval" in spec.caption:
         return ""
-    shown, place = ("Bars", ", drawn side by side") if all(curve.points for curve in curves) else ("Bands", "")
-    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means{place}."
+    has_bars = all(curve.points for curve in curves)
+    words = f"{'Bars' if has_bars else 'Bands'}: 95% confidence intervals of these means."
+    shift = " Points are shifted sideways so that all bars can be seen." if has_bars else ""
+    return f"Lines: means of {networks} networks. {words}{shift}"
 
 
 def has_step_axis(spec: FigureSpec) -> bool:

@@ -212,6 +212,7 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
     st.markdown(f"So the claim {verdict.text[0].lower()}{verdict.text[1:]}.{why}")
     with st.container(key="lead"):
         if figures:
+            st.markdown(figures[0].note)
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
             st.markdown(figures[0].caption)
             about = f"{about} {describe_bands(figures[0], networks)}"

@@ -262,7 +262,7 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 
 def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerNumbers, view: View) -> None:
-    """Show runnable code in a choice of frameworks, and a download of the tensor."""
+    """Show code that normalizes the tensor, in the chosen framework, and a download of the tensor."""
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'

@@ -68,7 +68,7 @@ class Setting:
 
 
 class StreamTrace(NamedTuple):
-    """Statistics of every mini-batch of a stream, each (steps, C).
+    """Statistics of every mini-batch of a stream, arrays (steps, C), and values of its first digits.
 
     Attributes:
         mean, variance: of the batch; the variance with 1/m.

@@ -63,7 +63,7 @@ def compute_covariance(x: np.ndarray) -> np.ndarray:
 
 
 def compute_correlation(cov: np.ndarray) -> float:
-    """Return Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 if a feature is constant."""
+    """Return the correlation Σ₀₁ / √(Σ₀₀ Σ₁₁) of two features from their covariance; 0 if one is constant."""
     scale = float(np.sqrt(cov[0, 0]) * np.sqrt(cov[1, 1]))
     return float(cov[0, 1]) / scale if scale else 0.0
 

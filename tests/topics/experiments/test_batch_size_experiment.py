@@ -118,11 +118,11 @@ def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
 @pytest.mark.parametrize(
     ("equal", "words"), [("steps", "small batches see fewer digits"), ("examples", "large batches take fewer steps")]
 )
-def test_the_caption_says_what_a_larger_batch_changes_besides(equal, words):
+def test_a_note_says_what_a_larger_batch_changes_besides(equal, words):
     setting = replace(SETTING, equal=equal)
     found = report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting))
     (shown,) = (each for each in found.figures if each.key == "sizes")
-    assert words in shown.caption
+    assert words in shown.note
     assert not shown.panels[0].highlights
     titles = [draw_figure(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     assert titles == ["batch size N (log scale)", "test error, % (log scale)"]

@@ -222,7 +222,8 @@ def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("**Data and network:**"))
     assert words.endswith(
-        "Lines: means of 8 networks. Bars: 95% confidence intervals of these means, drawn side by side."
+        "Lines: means of 8 networks. Bars: 95% confidence intervals of these means. "
+        "Points are shifted sideways so that all bars can be seen."
     )
     assert any("Compare only within one batch size: all train for 200 steps" in text for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")

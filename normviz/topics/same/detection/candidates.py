@@ -21,7 +21,7 @@ LEAST_FIELDS = 16
 
 @lru_cache(maxsize=64)
 def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
-    """List the schemes to try on a shape (N, H, W, C), grouped by those that compute the same on it.
+    """Return the schemes to try on a shape (N, H, W, C), as groups of schemes that compute the same on it.
 
     Layer norm's variants come first, no normalization comes last. Numbers of groups that equal a scheme without groups
     are omitted. So are schemes whose fields hold one element each: their x̂ is 0.
@@ -56,7 +56,7 @@ def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ..
 
 
 def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
-    """Return for each axis whether x̂ at one index depends on x at other indices of it."""
+    """Return for each axis True if x̂ at one index depends on x at other indices along this axis."""
     return tuple(any(field.rules[axis] != OWN for field in scheme.fields) for axis in range(4))
 
 

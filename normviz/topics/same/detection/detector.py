@@ -95,7 +95,7 @@ class Detection:
 
     @property
     def is_one_computation(self) -> bool:
-        """True if all answers compute the same from the arrays, each in its own layout."""
+        """True if all answers, each read in its own layout, are the same computation on the arrays."""
         return len({self.make_computation_key(fit) for fit in self.answer}) == 1
 
 

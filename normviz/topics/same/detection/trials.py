@@ -51,7 +51,7 @@ class FitTrial(NamedTuple):
 
 
 class Divisors(NamedTuple):
-    """Statistics that divide the elements of x̂.
+    """Statistics √(σ² + ε) by which a scheme divides, given for every element of x̂.
 
     Attributes:
         number: the number of each element's statistic.
