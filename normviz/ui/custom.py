@@ -79,7 +79,7 @@ def make_custom_parameters(scheme: Scheme) -> dict[str, str]:
 def draw_custom_controls(
     keys: Iterable[str], view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True
 ) -> None:
-    """If the custom scheme is among `keys`, draw its controls: axis rules of mean and divisor, and the weight scheme.
+    """Draw the controls of the custom scheme if it is among `keys`: rules of mean and divisor, and weight scheme.
 
     Args:
         keys: of the chosen schemes.

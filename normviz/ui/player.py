@@ -81,7 +81,7 @@ class Player:
         follow()
 
     def tick(self, now: float) -> None:
-        """If the player plays and a tick is due at `now` (seconds), advance by as many positions as the speed."""
+        """Advance by as many positions as the speed, if the player plays and a tick is due at `now` (seconds)."""
         state = st.session_state
         with self._position_lock:
             if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
