@@ -30,13 +30,14 @@ HIDDEN_PARTS = {
     "text": HiddenPart(
         "Heading and text",
         ".st-key-story, .st-key-question, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
-        ".st-key-case-card .stElementContainer:has(.stMarkdown)",
+        ".st-key-case-card .stElementContainer:has(.stMarkdown), "
+        '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
     "controls": HiddenPart(
         "Controls on the page",
         ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
         ":has(> .st-key-cases), .st-key-look-menu, .stDownloadButton, .nv-stages, "
-        '[class*="st-key-"]:is([class*="-player"], [class*="-place"]), .st-key-pair .stButton, '
+        '[class*="st-key-"]:is([class*="-player"], [class*="-place"], [class*="-drag"]), .st-key-pair .stButton, '
         ".nv-under > .nv-legend, .nv-plot > .nv-fold, .stMain .stSlider, "
         ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
     ),
@@ -48,7 +49,8 @@ HIDDEN_PARTS = {
     ),
     "more": HiddenPart(
         "All but the first figure",
-        ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element)",
+        ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element), "
+        '[data-testid="stLayoutWrapper"]:has(> :is(.st-key-cubes, .st-key-lead)) ~ *',
     ),
 }
 """Parts that a link can hide, by their names in the link."""
@@ -74,7 +76,7 @@ MAX_NAMES = 50
 
 
 class KnownNames(MultipleChoice):
-    """Declaration of several keys in a link, of which the unknown ones are left out."""
+    """Declaration of a link value that lists several keys; unknown keys are left out."""
 
     def find_nearest(self, value: Any, given: Mapping[str, Any]) -> list[str]:
         """Return the valid keys closest in spelling to the given ones, without those that are like none."""
@@ -88,7 +90,7 @@ class KnownNames(MultipleChoice):
 
 
 def declare_restrictions(page: str, names: Iterable[str]) -> dict[str, Declaration]:
-    """Declare the restrictions of a page whose values have these names.
+    """Return the declarations of a page's restrictions by name; `names` are the page's values.
 
     >>> declared = declare_restrictions("lab", ["n", "h", "w", "c", "scheme"])
     >>> declared["lock"].find_nearest("shape,shceme,<b>", {}), declared["only"].find_nearest("cube", {})
@@ -119,7 +121,7 @@ def list_lock_names(names: Iterable[str]) -> list[str]:
 
 
 def expand_locks(lock: Sequence[str]) -> list[str]:
-    """Return the names of the values that are locked.
+    """Return the names of the values that are locked, with groups such as "shape" expanded.
 
     >>> expand_locks(["shape", "scheme"])
     ['n', 'h', 'w', 'c', 'scheme']
@@ -128,7 +130,7 @@ def expand_locks(lock: Sequence[str]) -> list[str]:
 
 
 def find_covered_figures(page: str, view: Mapping[str, Any], only: str) -> list[str]:
-    """Return the keys of the figures below the cover, the one that carries it first."""
+    """Return the keys of the covered figures, first the one on which the cover's button stands."""
     return [only] if only else list(list_figures(page, view))
 
 
