@@ -44,7 +44,7 @@ def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def order_mini_batches(rng: np.random.Generator, count: int, steps: int, batch: int) -> np.ndarray:
-    """Sample the example indices of each mini-batch, (steps, batch): every epoch shuffles all `count` examples anew."""
+    """Return example indices of mini-batches, (steps, batch); every epoch is a new permutation of `count` examples."""
     rounds = steps * batch // count + 1
     return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: steps * batch].reshape(steps, batch)
 

@@ -26,7 +26,7 @@ PICTURE_CHANNELS = (1, 3, 4)
 
 
 class ParsedFile(NamedTuple):
-    """Array of a file, unchanged, and notes on how it was read."""
+    """Array of a file, not yet converted to a tensor, and notes on how the file was read."""
 
     array: np.ndarray
     told: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def convert_to_tensor(array: np.ndarray, name: str = "the array", channels_first
 
 
 def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
-    """Return the names of an array's axes for its number of axes: (N, C), (N, T, C), (N, H, W, C), or channels first.
+    """Return the names of an array's axes, by their number: (N, C), (N, T, C), (N, H, W, C); or with C before T, H, W.
 
     Three axes with channels first are one picture, (C, H, W), if the first is as long as a picture has channels. A
     single axis is that of the channels.
@@ -103,7 +103,7 @@ def is_likely_channels_first(shape: Sequence[int]) -> bool:
 
 
 def read_npy(content: bytes) -> np.ndarray:
-    """Read the array of a .npy file, without unpickling. Its header is not trusted.
+    """Read the array of a .npy file. Raises InvalidInput for a false header, or objects, which are never unpickled.
 
     Raises:
         InvalidInput: not a .npy file, an object array, or a file that is cut off.
@@ -127,7 +127,7 @@ def read_npy(content: bytes) -> np.ndarray:
 
 
 def read_npz(content: bytes, max_arrays: int = MAX_ARRAYS) -> dict[str, np.ndarray]:
-    """Read the arrays of a .npz file by their names, each with `read_npy`. Its directory is not trusted.
+    """Read the arrays of a .npz file by their names, each with `read_npy`. Raises InvalidInput for a false directory.
 
     Raises:
         InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
@@ -154,7 +154,7 @@ def read_npz(content: bytes, max_arrays: int = MAX_ARRAYS) -> dict[str, np.ndarr
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """Unpack and read one array of a .npz file, at most as many bytes as its directory states.
+    """Unpack and read one array of a .npz file; raise InvalidInput if it has more bytes than the directory states.
 
     ZipFile.read and a read to the end unpack all there is, and compare sizes and checksums afterwards.
     """

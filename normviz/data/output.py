@@ -89,7 +89,7 @@ def buffer_stdout() -> Iterator[None]:
 
 
 def print_message(message: str) -> None:
-    """Print a message on standard error in one line; drop it if standard error cannot be written.
+    """Print a message on standard error as one line; do nothing if standard error cannot be written.
 
     Control characters, which a file name may hold, are printed as JSON writes them.
     """
@@ -122,7 +122,7 @@ def _write_stdout(text: str) -> None:
 
 
 def _find_status(path: Path) -> os.stat_result | None:
-    """Return the `stat` of the file behind a path, or None if there is none."""
+    """Return `os.stat` of a path, or None if no file is there."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def _find_status(path: Path) -> os.stat_result | None:
 
 
 def _find_standard_stream(status: os.stat_result) -> int | None:
-    """Return the descriptor of standard output or error if it is the same file as this one, else None."""
+    """Return the descriptor of standard output or error, 1 or 2, if it is the file with this status; else None."""
     for descriptor in (1, 2):
         with suppress(OSError):  # a closed one
             if os.path.samestat(os.fstat(descriptor), status):
@@ -163,7 +163,7 @@ def _replace_file(target: str, old: os.stat_result | None, content: bytes) -> No
 
 
 def _copy_permissions(old: os.stat_result, path: str) -> None:
-    """Give a file the mode of an old one, and its owner and group where the system allows that."""
+    """Give the file at `path` the mode of the file `old`, and its owner and group where the system allows it."""
     new = os.stat(path)
     if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):

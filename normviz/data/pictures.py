@@ -75,7 +75,7 @@ def _reduce_picture(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray,
 
 
 def _choose_block_size(image: "Image.Image", channels: int, max_numbers: int) -> int:
-    """Return the smallest k such that averaging k × k pixels leaves at most `max_numbers` numbers."""
+    """Return the smallest k for which averages of k × k pixels are at most `max_numbers` numbers."""
     k = 1
     while image.height // k * (image.width // k) * channels > max_numbers:
         k += 1
@@ -83,7 +83,7 @@ def _choose_block_size(image: "Image.Image", channels: int, max_numbers: int) ->
 
 
 def _average_blocks(image: "Image.Image", mode: str, k: int) -> np.ndarray:
-    """Average blocks of k × k pixels: (H // k, W // k, C); rows and columns beyond the last block are dropped.
+    """Return the averages of blocks of k × k pixels, (H // k, W // k, C); pixels beyond the last block are dropped.
 
     One row of blocks after another, so that the whole picture exists only once, and in Pillow's bytes.
     """
@@ -107,7 +107,7 @@ def _check_pixels(width: int, height: int, decoded: float) -> None:
 
 
 def _strip_png(content: bytes) -> bytes:
-    """Return a .png file reduced to its header, palette and pixels, the pixels in one chunk."""
+    """Return the bytes of a .png file with only its header, palette and pixels, the pixels in one chunk."""
     kept: dict[bytes, list[bytes]] = {b"IHDR": [], b"PLTE": [], b"IDAT": [], b"IEND": []}
     at = len(_PNG)
     for _ in range(MAX_SEGMENTS):
@@ -134,7 +134,7 @@ def _build_png_chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _strip_jpeg(content: bytes) -> bytes:
-    """Return a .jpg file reduced to its tables, frame and scans, after checking what decoding them takes.
+    """Return the bytes of a .jpg file with only its tables, frame and scans, after checking the cost of decoding.
 
     Each scan goes over all pixels of its channels, even if it is empty. A picture with more than one scan is held as
     coefficients of two bytes until its end.

@@ -23,7 +23,7 @@ MAX_CHANNELS = 4096
 
 
 class RecordedLayer(NamedTuple):
-    """Sampled activations that enter a layer, with the layer's γ, β and statistics of channels.
+    """Sampled activations that enter a layer, with the layer's γ and β and the statistics of its channels.
 
     Attributes:
         x: the activations.

@@ -123,7 +123,7 @@ def statistics(
     groups: int | None = None,
     radius: int | None = None,
 ) -> Statistics:
-    """Compute the mean, variance, root mean square and divisor of each set of elements that share them.
+    """Return the mean, variance, root mean square and divisor of each set of elements that share them.
 
     The arguments and errors are those of `normalize`. Averaged axes of the results have length 1:
 
@@ -202,7 +202,7 @@ def predict(
 
 
 def custom(summation: str | Field | None = None, suppression: str | Field | None = None, eps: float = 1e-5) -> Scheme:
-    """Make a scheme of one's own from the axes that its mean and its divisor average over.
+    """Return a custom scheme, given the axes that its mean and its divisor average over.
 
     Args:
         summation: the axes of the mean, such as "N,H,W"; rules in full, such as "N=full,C=groups(2)"; or a `Field`.
@@ -224,7 +224,7 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
 
 
 class LibraryCall:
-    """Arguments of one call, prepared: the scheme, and x as a tensor (N, H, W, C); restores the axes of x."""
+    """Prepared arguments of a library call: the `Scheme`, and x as `tensor` (N, H, W, C)."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class LibraryCall:
         self.tensor = array if self.layout is None else self.layout.to_tensor(array)
 
     def expand(self, parameter: ArrayLike, name: str) -> Any:
-        """Return γ or β in a shape that broadcasts against the tensor.
+        """Return γ or β (`parameter`) in a shape that broadcasts against `tensor`; `name` is its name in errors.
 
         Raises:
             InvalidInput: a text, or a shape that does not broadcast.
@@ -264,14 +264,14 @@ class LibraryCall:
         return array
 
     def restore(self, part: Array) -> Array:
-        """Move the axes of a tensor or of its statistics from N, H, W, C back to the order of x."""
+        """Return a tensor, or statistics of it, with the axes (N, H, W, C) moved back to the layout of x."""
         return part if self.layout is None else self.layout.from_tensor(part, self.shape)
 
 
 def _find_scheme(
     scheme: str | Scheme, layout: str | None, groups: int | None, radius: int | None, alpha: float | None
 ) -> Scheme:
-    """Return the scheme with its parameters; raise InvalidInput for parameters that it does not have."""
+    """Return the scheme, given by name or as a `Scheme`, with these parameters. Raises InvalidInput if it lacks one."""
     if not isinstance(scheme, Scheme | str):
         raise InvalidInput(
             f"the scheme is a {type(scheme).__name__}; a name such as 'batch', or a Scheme, comes second, after x."
@@ -298,7 +298,7 @@ def _list_parameters(scheme: Scheme) -> list[str]:
 
 
 def _check_layer_norm(name: str, layout: str) -> None:
-    """Raise InvalidInput for a usual name of layer norm where the layout has one axis of positions, such as T."""
+    """Raise InvalidInput if a name of layer norm is ambiguous for a layout: one with a single axis of positions."""
     axes = parse_layout(layout).axes
     if axes.count(1) + axes.count(2) == 1:
         raise InvalidInput(
@@ -308,7 +308,7 @@ def _check_layer_norm(name: str, layout: str) -> None:
 
 
 def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> ArrayLayout | None:
-    """Return the layout of an array of this shape; None for (..., N, H, W, C)."""
+    """Return the layout by name, or the usual one for this shape; None for (..., N, H, W, C). Raises InvalidInput."""
     if layout is not None:
         return parse_layout(layout, scheme.tensor)
     if len(shape) >= 4:

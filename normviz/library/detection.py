@@ -29,7 +29,7 @@ USUAL_EPS = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class DetectedLayer:
-    """One explanation of y: a scheme, or several that compute the same on this shape, with its numbers.
+    """One explanation of y: the schemes that compute it on this shape, and the values of ε, γ and β.
 
     Attributes:
         schemes: the schemes; "none" with a gain and a bias is a factor and a shift for each channel.
@@ -53,14 +53,14 @@ class DetectedLayer:
 
     @property
     def scheme(self) -> Scheme:
-        """The plainest of the schemes that compute the same: one with a paper before one without."""
+        """The first of the schemes that compute the same, where those with a paper come first."""
         return min(self.schemes, key=rank_by_plainness)
 
     def __repr__(self) -> str:
         return f"<{self.text}>"
 
     def to_record(self) -> dict[str, Any]:
-        """Return the explanation as plain data; a γ or β that is not known is None."""
+        """Return the explanation as a dict for JSON, with None for an unknown γ or β."""
         return {
             "schemes": [_record_scheme(each) for each in self.schemes],
             "layout": self.layout,
@@ -75,7 +75,7 @@ class DetectedLayer:
 
 @dataclass(frozen=True, eq=False)
 class DetectedNormalization:
-    """The answer of `detect`.
+    """The answer of `detect`: a verdict, and the normalizations that explain y.
 
     Attributes:
         verdict: "one", "several" if these numbers cannot decide, or "none" if nothing fits.
@@ -91,14 +91,14 @@ class DetectedNormalization:
 
     @property
     def layer(self) -> DetectedLayer | None:
-        """The only explanation; None unless the verdict is "one"."""
+        """The explanation if there is exactly one (verdict "one"), otherwise None."""
         return self.layers[0] if self.verdict == "one" else None
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {' | '.join(each.text for each in self.layers) or self.summary}>"
 
     def to_record(self) -> dict[str, Any]:
-        """Return the answer as plain data."""
+        """Return the verdict and all explanations as a dict for JSON."""
         return {
             "verdict": self.verdict,
             "summary": self.summary,
@@ -160,7 +160,7 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
 def _make_explanation(
     x: np.ndarray, y: np.ndarray, fit: CandidateFit, layouts: tuple[CandidateFit, ...]
 ) -> DetectedLayer:
-    """Return the layer that a fit describes; `layouts`: the fits of all layouts that lead to the same layer."""
+    """Return the explanation for a fit; `layouts`: the fits of all layouts with the same explanation."""
     eps = None if not fit.eps else USUAL_EPS if USUAL_EPS in fit.eps else fit.eps[0]
     gain = bias = None
     if fit.level >= CHANNELS and (fit.gain or fit.bias):
@@ -181,7 +181,7 @@ def _make_undecided_layer(fit: CandidateFit) -> DetectedLayer:
 
 
 def _to_numpy(array: ArrayLike) -> np.ndarray:
-    """Return an array of any library as NumPy's, without its gradient, bfloat16 as float32."""
+    """Return an array of any library as a NumPy array, detached from gradients, with bfloat16 as float32."""
     if not is_array_api_obj(array):
         return to_floating_point(array)[0]
     if is_torch_array(array):
@@ -196,6 +196,6 @@ def _list_numbers(values: np.ndarray | None) -> Any:
 
 
 def _record_scheme(scheme: Scheme) -> dict[str, Any]:
-    """Return a scheme's key and parameters as plain data; α and s of a pointwise one."""
+    """Return a scheme's key and parameters as plain data, with α and s for a pointwise scheme."""
     inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.inside else {}
     return {"key": scheme.key, **scheme.parameters, **inner}

@@ -38,7 +38,7 @@ def format_scheme_latex(scheme: Scheme) -> str:
 
 
 def format_result_html(arrays: Mapping[str, Any], scheme: Scheme | None = None) -> str:
-    """Format named arrays as HTML: each with its shape and its first numbers, behind the scheme that made them."""
+    """Format named arrays as HTML: the scheme that computed them, then each array's shape and first numbers."""
     rows = "".join(
         f"<tr><th>{name}</th><td>{escape(_format_shape(array))}</td><td>{_format_first_numbers(array)}</td></tr>"
         for name, array in arrays.items()

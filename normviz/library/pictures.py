@@ -34,7 +34,7 @@ FRAME = '<iframe title="{title}" srcdoc="{page}" width="100%" height="{height}" 
 
 
 class Picture:
-    """The cube of a normalization: drawn by a notebook, or saved as a web page.
+    """The cube of a normalization, which a notebook draws and which can be saved as HTML or PNG.
 
     Attributes:
         title: the scheme, its parameters and the shape, in words.

@@ -10,7 +10,7 @@ from normviz.library.notebook import format_result_html, format_scheme_latex
 
 
 class Normalization(NormalizationResult):
-    """The steps of a normalization, with the axes of the array that was normalized.
+    """The arrays that a normalization computes, in the layout of the normalized array.
 
     Attributes:
         mean: E_A[x], one number per summation field; None without centring. Averaged axes have length 1.
@@ -40,7 +40,7 @@ class Normalization(NormalizationResult):
 
 
 class Statistics(NamedTuple):
-    """The statistics of an array, one number per field; averaged axes have length 1.
+    """The statistics of an array, one number per set of elements that share it; averaged axes have length 1.
 
     Attributes:
         mean: E_A[x], or the mean of the elements that share a divisor where nothing is centred.

@@ -20,7 +20,7 @@ FIELD_GAPS = "fields"
 
 
 def _fit_camera(value: Any, view: View) -> tuple[float, ...]:
-    """Return the nearest valid camera: degrees around and above, and closeness; () for the initial position."""
+    """Return the nearest valid camera (degrees around, degrees above, closeness); () for the initial position."""
     given = value.split(",") if isinstance(value, str) else list(value)
     if given in ([], [""], ["home"]):
         return ()
@@ -43,7 +43,7 @@ def _describe_camera(turned: Sequence[float]) -> str:
 
 
 def create_camera_param(prefix: str = "") -> Param:
-    """Create the page value of the camera's position; each page has its own `prefix` of the key."""
+    """Return the `Param` of the camera's position; `prefix`, one for each page, starts its session key."""
     declared = CustomValue(
         (), _fit_camera, lambda turned: _join_values(turned) or "home", label="the camera", shown=_describe_camera
     )
@@ -62,7 +62,7 @@ CUT_PARAM = Param(
 
 
 def make_view_callback(key: str, params: Sequence[Param]) -> Callable[[], None]:
-    """Make the callback that stores a component's view among the page's values; `key` is the component's key."""
+    """Return a callback that stores the view, sent by the component with this key, as the values of `params`."""
 
     def take() -> None:
         sent = st.session_state[key]["view"]

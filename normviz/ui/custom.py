@@ -33,7 +33,7 @@ CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 
 
 def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
-    """Create the page values of a custom scheme, with this prefix of their keys in the session."""
+    """Return the `Param`s of a custom scheme; `prefix` starts their session keys."""
     rules = {
         key: CustomValue(
             rule, _make_rule_fitter(size, get_lengths), label=_write_axis_label(key[0], size), shown=format_rule
@@ -58,7 +58,7 @@ def build_custom_scheme(view: View) -> Scheme:
 
 
 def make_custom_parameters(scheme: Scheme) -> dict[str, str]:
-    """Return the link parameters of a custom scheme's rules and weight scheme; {} for a registered scheme."""
+    """Return a custom scheme's rules and weight scheme as URL query parameters; {} for a registered scheme."""
     if not scheme.is_custom:
         return {}
     a, b = scheme.summation, scheme.suppression
@@ -79,7 +79,7 @@ def make_custom_parameters(scheme: Scheme) -> dict[str, str]:
 def draw_custom_controls(
     keys: Iterable[str], view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True
 ) -> None:
-    """Draw the controls of the custom scheme, if it is chosen: a rule per axis for mean and divisor, the weight scheme.
+    """Draw the controls of the custom scheme if it is among `keys`: rules of mean and divisor, and weight scheme.
 
     Args:
         keys: of the chosen schemes.
@@ -121,7 +121,7 @@ def format_rule(text: str) -> str:
 
 
 def _write_weight_scheme_label(key: str) -> str:
-    """Write a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
+    """Return a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 
 def draw_expandable(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
-    """Draw an expander or a popover; return it. Its attribute `open` says whether to draw its content.
+    """Draw an expander or popover and return it; draw its content only if its attribute `open` is True.
 
     Once it is drawn, only the browser opens and closes it: a run that began before the reader closed it must not open
     it again. So its label must not change, since Streamlit takes another label for another element.
@@ -33,5 +33,5 @@ def open_expandable(key: str) -> None:
 
 
 def get_open_key(key: str) -> str:
-    """Return the session key that holds whether an expander or popover is open."""
+    """Return the session key of the flag that says if the expander or popover with this key is open."""
     return f"{key} is open"

@@ -30,7 +30,7 @@ FORMER_PAGES = ("readings",)
 
 
 def get_script_path(page: str) -> str:
-    """Return the path of a page's script, for Streamlit."""
+    """Return the path of a page's script, relative to the app's folder: "pages/NAME.py"."""
     return f"pages/{page}.py"
 
 
@@ -74,7 +74,7 @@ _MARKED_SECTION = (
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:
-    """Switch to another page, named by its script, with the settings of a link, and those of the frame."""
+    """Open the page with this script name, with a link's query parameters and those of `format_frame_values`."""
     link = {**format_frame_values(), **link}
     trust_link(link)
     st.switch_page(get_script_path(page), query_params=link)

@@ -36,7 +36,7 @@ ReplacedValues = dict[str, tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Param:
-    """Page value: a declared setting with its name in the link and its key in the session.
+    """Page value: a declared setting, its name in the URL query, and its key in the session.
 
     Attributes:
         key: in the session; its last word is the name in the link and in the view.
@@ -50,19 +50,19 @@ class Param:
 
     @property
     def name(self) -> str:
-        """Return the name in the link and among the page's values."""
+        """Return the name of the value in the URL query and in a view."""
         return self.key.rpartition(" ")[2]
 
     def resolve_label(self, view: View) -> str:
-        """Return the label of its control, or its name for a value without one."""
+        """Return the label of the value's control in this view, or the name of a value without label."""
         return self.declared.resolve_label(self.given(view)) or capitalize_first(self.name.replace("_", " "))
 
     def find_nearest_or_default(self, value: Any, view: View) -> Any:
-        """Return the valid value nearest to a value or its text, the default for None. Raises ValueError."""
+        """Return the valid value nearest to a value or its text; the default for None. Raises ValueError."""
         return self.declared.find_nearest_or_default(value, self.given(view))
 
     def format_for_link(self, value: Any) -> str:
-        """Return the value as text for a link."""
+        """Return the value as the text that stands in a URL query."""
         return self.declared.format_for_link(value)
 
 
@@ -102,7 +102,7 @@ def sync_page_values(
 
 
 def reset_values(params: Sequence[Param], link: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Set a page's values to those of a link, by default to their defaults, as on a first visit."""
+    """Set a page's values in the session to those of URL parameters `link`, and all others to their defaults."""
     view, _ = clean_values(params, link)
     st.session_state.update({p.key: view[p.name] for p in params})
     st.session_state["page"] = None
@@ -114,7 +114,7 @@ def toggle_presentation() -> None:
 
 
 def get_language() -> str:
-    """Return the language of lessons and classes, also before the page's values are restored."""
+    """Return the key of the language of lessons and classes, even before the page's values are restored."""
     state = st.session_state
     is_held = LANGUAGE_PARAM.key in state and not is_history_step()
     given = state[LANGUAGE_PARAM.key] if is_held else st.query_params.get(LANGUAGE_PARAM.name)
@@ -122,7 +122,7 @@ def get_language() -> str:
 
 
 def format_frame_values() -> dict[str, str]:
-    """Return the values that a link to another page keeps, as text: presentation mode and language, if changed."""
+    """Return presentation mode and language, where not the defaults, as URL parameters for links to other pages."""
     values = {PRESENTING_PARAM: bool(st.session_state.get(PRESENTING_PARAM.key)), LANGUAGE_PARAM: get_language()}
     return {p.name: p.format_for_link(value) for p, value in values.items() if value != p.declared.default}
 
@@ -138,12 +138,12 @@ def is_phone() -> bool:
 
 
 def has_just_come_to_page(page: str) -> bool:
-    """Return True if the session has just come to this page; call it before `sync_page_values`."""
+    """Return True if the session showed another page before this run; call it before `sync_page_values`."""
     return st.session_state.get("page") != page
 
 
 def trust_link(link: Mapping[str, str]) -> None:
-    """Register a link so that the target page trusts it over the session's values."""
+    """Register the URL parameters of a link, so that the target page uses them instead of the session's values."""
     st.session_state.setdefault(TRUSTED_LINKS_KEY, set()).add(frozenset(link.items()))
 
 
@@ -193,7 +193,7 @@ def restore_values(
 
 
 def _keep_locked_values(page: str, params: Sequence[Param], view: View, is_new: bool) -> View:
-    """Return the view with the locked values as they were when the link locked them; `is_new`: it does so now.
+    """Return the view with locked values as they were when the link locked them; `is_new`: the link is new.
 
     A preset, a click into a figure or a link within the app may have set others.
     """
@@ -206,13 +206,13 @@ def _keep_locked_values(page: str, params: Sequence[Param], view: View, is_new: 
 
 
 def create_restriction_params(page: str, params: Sequence[Param]) -> tuple[Param, ...]:
-    """Create the restrictions of a page with these values; what is hidden, is so on every page."""
+    """Return the `Param`s of a page's restrictions (only, hide, lock, cover); pages share the value of "hide"."""
     declared = declare_restrictions(page, [param.name for param in params])
     return tuple(Param(name if name == "hide" else f"{page} {name}", each) for name, each in declared.items())
 
 
 def label_locks(params: Sequence[Param], view: View, is_relevant: Callable[[View, str], bool]) -> dict[str, str]:
-    """Return the labels of what a link can lock in this view, by its name in the link."""
+    """Map each name that the value "lock" of a link can list in this view to its label."""
     by_name = {param.name: param for param in params}
     return {
         name: LOCK_LABELS.get(name) or by_name[name].resolve_label(view)
@@ -249,7 +249,7 @@ def show_notes(
 
 
 def format_repair_note(param: Param, given: Any, view: View) -> str:
-    """Format a note on a replaced value: "Groups G: 4 does not divide C = 6; 3 is used."; "" if none is needed."""
+    """Return a note on a replaced value: "Groups G: 4 does not divide C = 6; 3 is used."; "" if none is needed."""
     value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
@@ -260,14 +260,14 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
 
 
 def _format_raw_value(raw_value: Any) -> str:
-    """Format the value that was given, in at most 40 characters."""
+    """Return the text of a value from a link, cut to 40 characters."""
     if isinstance(raw_value, list | tuple):
         return shorten_text(", ".join(map(str, raw_value)))
     return shorten_text(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
 
 
 def _explain_invalid_value(raw_value: Any, value: Any) -> str:
-    """Say why a value of the link is invalid, from the valid `value` that replaces it."""
+    """Return why a value of the link is invalid, derived from the valid `value` that replaces it."""
     number, taken = _parse_number(raw_value), _parse_number(value)
     if taken is None or isinstance(value, bool):
         return "is not one of the choices"
@@ -279,7 +279,7 @@ def _explain_invalid_value(raw_value: Any, value: Any) -> str:
 
 
 def _write_value(param: Param, value: Any) -> str:
-    """Format a value as the page writes it, in Markdown, escaped since a visitor may have typed it."""
+    """Return a value as the page shows it, as escaped Markdown, since a visitor may have typed it."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None
     return escape_markdown(shorten_text(declared.format_for_link(value))) if typed else declared.format_for_page(value)
@@ -293,7 +293,7 @@ def _parse_number(value: Any) -> float | None:
 
 
 def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, ReplacedValues]:
-    """Return the nearest valid values, in the order of `params`, and the ones that were replaced."""
+    """Return the valid values nearest to `raw` by name, and which given values were replaced."""
     view: View = {}
     for param in params:
         try:
@@ -304,7 +304,7 @@ def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View,
 
 
 def store_values(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
-    """Store values in the session, and in the link those that are relevant and differ from the default."""
+    """Store a page's values in the session, and relevant ones that are not defaults in the URL."""
     state, now = st.session_state, st.query_params.to_dict()
     others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
     defaults, _ = clean_values(params, {})
@@ -316,7 +316,7 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
 
 
 def draw_value_slider(key: str, label: str, options: Sequence[float], value: float) -> None:
-    """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
+    """Draw a slider over `options` and the current `value`, which a link may set; `key` is its session key."""
     st.select_slider(label, sorted({*options, value}), **make_widget_arguments(key), format_func=typeset)
 
 
@@ -337,7 +337,7 @@ def draw_segments(
 def create_params(
     declared: type | Mapping[str, Declaration], prefix: str = "", name_prefix: str = ""
 ) -> tuple[Param, ...]:
-    """Create the page values of declared settings, given as a dataclass or by name.
+    """Return a `Param` for each declared setting of a dataclass, or of a dict of declarations by name.
 
     `prefix` starts their keys in the session, since pages have values of the same names. `name_prefix` starts their
     names in the link and in the view, for a page with several such dataclasses.
@@ -348,7 +348,7 @@ def create_params(
 
 
 def extract_values(kind: type, name_prefix: str, view: View) -> View:
-    """Extract the values of one settings dataclass from a page's values, by their own names."""
+    """Return the values of the dataclass `kind` among a page's values, without `name_prefix` in their names."""
     return _strip_prefix(get_declarations(kind), name_prefix, view)
 
 
@@ -357,17 +357,17 @@ def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
 
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
-    """Make the function that rounds and clips a value to the integers from lo to hi."""
+    """Return a function (value, view) that rounds and clips a value to the integers from lo to hi."""
     return Integer(lo, lo, hi).find_nearest
 
 
 def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
-    """Make the function that clips a value to the numbers from lo to hi."""
+    """Return a function (value, view) that clips a value to the numbers from lo to hi."""
     return Real(lo, lo, hi).find_nearest
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
-    """Make the function that replaces a text by the most similar option."""
+    """Return a function (value, view) that returns the option most similar to a text."""
     return Choice("", options).find_nearest
 
 
@@ -389,13 +389,13 @@ FRAME_VALUES = tuple(param.name for param in FRAME_PARAMS)
 
 
 def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
-    """Return the given values that had to be replaced by valid ones."""
+    """Map the names of given values that differ from the valid ones in `view` to what was given."""
     replaced = (p for p in params if p.name in raw and not _is_same_value(raw[p.name], view[p.name], p))
     return {p.name: (raw[p.name], view[p.name]) for p in replaced}
 
 
 def _is_same_value(raw_value: Any, value: Any, param: Param) -> bool:
-    """Return True if a value equals the given one, also as text, in another order, or as a number spelt differently."""
+    """Return True if a value equals the given one, perhaps as text, in another order or number format."""
     if raw_value in (value, param.format_for_link(value)):
         return True
     try:

@@ -9,7 +9,7 @@ LOCKED_KEY = "locked"
 
 
 class WidgetBinding(TypedDict):
-    """Arguments that bind a widget to a page's value, which is kept even while the widget is not shown."""
+    """Keyword arguments that bind a widget to a page's value, which stays while the widget is not shown."""
 
     key: str
     persist_state: Literal["session"]
@@ -17,7 +17,7 @@ class WidgetBinding(TypedDict):
 
 
 def make_widget_arguments(key: str, disabled: bool = False) -> WidgetBinding:
-    """Return a widget's keyword arguments for the value at this session key; a locked value disables it."""
+    """Return a widget's keyword arguments for the value at this session key; a locked value disables the widget."""
     return {"key": key, "persist_state": "session", "disabled": disabled or is_locked(key)}
 
 

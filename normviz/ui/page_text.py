@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RelatedPage:
-    """Link to a page with a related idea.
+    """Link to a page with a related idea, with the words that introduce it.
 
     Attributes:
         words: the label of the link.

@@ -12,7 +12,7 @@ TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
 
 
 def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
-    """Build the texts of one of `TAUGHT_PAGES` in a language."""
+    """Build the texts of one of `TAUGHT_PAGES` from the words of a language."""
     words, labels = get_words(f"page-{page}", language), get_words("page", language)
     return PageText(
         page=page,

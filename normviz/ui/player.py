@@ -81,7 +81,7 @@ class Player:
         follow()
 
     def tick(self, now: float) -> None:
-        """Advance by one position if it plays and a tick is due at `now`, in seconds."""
+        """Advance by as many positions as the speed, if the player plays and a tick is due at `now` (seconds)."""
         state = st.session_state
         with self._position_lock:
             if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
@@ -105,7 +105,7 @@ class Player:
 
     @property
     def _position_lock(self) -> RLock:
-        """Return the lock of the position, since a tick and a button press may run in two threads.
+        """Return the lock to hold while the position changes; a tick and a button press may run in two threads.
 
         A tick that advanced after a Pause would leave the link one picture behind.
         """
@@ -146,7 +146,7 @@ class Player:
                 st.caption(self.note, width="content")
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
-        """Run a button's action once, even if a busy browser sends the press twice."""
+        """Call `act(*by)` for a pressed button once, even if a busy browser sends the press twice."""
         if not (self.is_playing and _is_fragment_run()):
             act(*by)
 
@@ -173,7 +173,7 @@ class Player:
             )  # fmt: skip
 
     def _take_slider_position(self, number: int) -> None:
-        """Move to the position of the slider with this number, unless it was replaced."""
+        """Move to the position of the slider with this number, unless a newer slider has replaced it."""
         state, key = st.session_state, self._make_key("slider")
         with self._position_lock:
             if not self.is_playing and number == state[key][0]:

@@ -11,7 +11,7 @@ Translator = Callable[[Mapping[str, str]], tuple[str, dict[str, str]]]
 
 
 def follow_former_link(page: str, translate: Translator) -> None:
-    """Rewrite a former link of a page to one of today, or switch to the page that has its view now."""
+    """Rewrite the URL of an outdated link by `translate`, and open the page that shows its view now."""
     former = st.query_params.to_dict()
     target, link = translate(former)
     if target != page:
@@ -21,7 +21,7 @@ def follow_former_link(page: str, translate: Translator) -> None:
 
 
 def translate_variants_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link of today for a link to the former page of variants and of the detector.
+    """Return the current page and URL parameters for a link to the former page of variants and of the detector.
 
     Example:
         >>> translate_variants_link({"try": "blog"})

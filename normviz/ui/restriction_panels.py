@@ -10,14 +10,14 @@ from normviz.ui.restrictions import build_restriction_style, find_covered_figure
 
 
 def make_uncovered_key(page: str) -> str:
-    """Return the session key that is True once the page's cover was taken off."""
+    """Return the session key of the flag that says if the visitor has uncovered the page's figure."""
     return f"{page} uncovered"
 
 
 def show_restrictions(
     page: str, view: Mapping[str, Any], restrictions: Mapping[str, Any], lock_labels: Mapping[str, str]
 ) -> None:
-    """Say what is locked, hide what the link hides, and cover the figure until "Show" is pressed.
+    """Show which controls are locked, hide what the link hides, and cover the figure until "Show" is pressed.
 
     `lock_labels`: of what can be locked in this view, by its name in the link.
     """

@@ -74,7 +74,7 @@ MAX_NAMES = 50
 
 
 class KnownNames(MultipleChoice):
-    """Declaration of several keys in a link, of which the unknown ones are left out."""
+    """Declaration of a link value that lists several keys; unknown keys are left out."""
 
     def find_nearest(self, value: Any, given: Mapping[str, Any]) -> list[str]:
         """Return the valid keys closest in spelling to the given ones, without those that are like none."""
@@ -88,7 +88,7 @@ class KnownNames(MultipleChoice):
 
 
 def declare_restrictions(page: str, names: Iterable[str]) -> dict[str, Declaration]:
-    """Declare the restrictions of a page whose values have these names.
+    """Return the declarations of a page's restrictions by name; `names` are the page's values.
 
     >>> declared = declare_restrictions("lab", ["n", "h", "w", "c", "scheme"])
     >>> declared["lock"].find_nearest("shape,shceme,<b>", {}), declared["only"].find_nearest("cube", {})
@@ -119,7 +119,7 @@ def list_lock_names(names: Iterable[str]) -> list[str]:
 
 
 def expand_locks(lock: Sequence[str]) -> list[str]:
-    """Return the names of the values that are locked.
+    """Return the names of the values that are locked, with groups such as "shape" expanded.
 
     >>> expand_locks(["shape", "scheme"])
     ['n', 'h', 'w', 'c', 'scheme']
@@ -128,7 +128,7 @@ def expand_locks(lock: Sequence[str]) -> list[str]:
 
 
 def find_covered_figures(page: str, view: Mapping[str, Any], only: str) -> list[str]:
-    """Return the keys of the figures below the cover, the one that carries it first."""
+    """Return the keys of the covered figures, first the one on which the cover's button stands."""
     return [only] if only else list(list_figures(page, view))
 
 

@@ -30,13 +30,13 @@ MIN_SECONDS_SHOWN = 10.0
 
 @st.cache_resource(show_spinner=False)
 def get_speed_estimator() -> SpeedEstimator:
-    """Return the estimator of this server's speed, shared by all of its job queues."""
+    """Return the estimator of this server's speed, which all of its job queues share."""
     return SpeedEstimator(estimate_slowdown)
 
 
 @st.cache_resource(show_spinner=False)
 def get_spare_worker() -> SpareWorker:
-    """Return the worker that is ready on this server for the next job of any page."""
+    """Return the server's `SpareWorker`, which keeps an idle process ready for the next job of any page."""
     return SpareWorker(PREPARATIONS)
 
 
@@ -64,7 +64,7 @@ class RunSource:
 
 @dataclass
 class PageRun:
-    """The running jobs behind what one session shows.
+    """The running jobs whose results one session shows on a page.
 
     Attributes:
         shown: the value whose jobs these are.
@@ -89,7 +89,7 @@ class PageRun:
         return self.source.find_missing(self.shown)
 
     def estimate_seconds(self) -> float:
-        """Estimate the seconds until all jobs are done, including jobs of others before them once it waits."""
+        """Estimate the seconds until all jobs are done; once submitted, including others' jobs that run before."""
         if self.request is not None and not self.request.is_over:
             return self.request.displayed_seconds_left
         missing = self.find_missing()
@@ -99,7 +99,7 @@ class PageRun:
             return sum(job.seconds for job in missing)
 
     def is_active(self) -> bool:
-        """Return True if a job runs, waits or pauses; end the run if a job failed."""
+        """Return True if a job runs, waits or is paused; stop the run first if a job has failed."""
         if self.request is not None and self.request.error is not None:
             self.stop(describe_error(self.request.error))
         return self.request is not None and not self.request.is_over
@@ -169,7 +169,7 @@ def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bo
 def submit_or_reuse(
     current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, keep: ResultCallback, page: str
 ) -> JobRequest:
-    """Return the page's request for these jobs: the current one if it holds them, otherwise a new one.
+    """Return the current request if it contains all these jobs, otherwise submit a new one and return it.
 
     The current one is cancelled after the new one is handed in, so that shared jobs go on.
     """
@@ -194,7 +194,7 @@ def are_running_after_wait(*runs: PageRun) -> bool:
 
 
 def rerun_on_change(get_version: Callable[[], object], *runs: PageRun) -> None:
-    """Run the page's script again once `get_version` returns another value, or once the runs have ended."""
+    """Rerun the page's script when the value of `get_version()` changes or all of the runs have ended."""
     version, looked = get_version(), time.monotonic()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS)
@@ -207,7 +207,7 @@ def rerun_on_change(get_version: Callable[[], object], *runs: PageRun) -> None:
 
 
 def show_progress(run: PageRun, name: str, key: str) -> None:
-    """Show the progress of a run under this name, with a button that cancels it; `key` is the button's."""
+    """Show a run's progress, called `name`, with a button (session key `key`) that cancels it."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=run.stop, key=key)  # first, where nothing that grows can push it aside
         if run.request is not None:
@@ -215,14 +215,14 @@ def show_progress(run: PageRun, name: str, key: str) -> None:
 
 
 def show_restart(run: PageRun, words: str, label: str, key: str) -> None:
-    """Show why a run ended, with a button that starts it again."""
+    """Show `words` on a run that ended, beside a button (`label`, session key `key`) that starts it again."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(words, width="content")
         st.button(label, on_click=run.start, key=key)
 
 
 def format_waiting(request: JobRequest) -> str:
-    """Format a sentence on a waiting request: when it will be done, and how many jobs of others come first."""
+    """Return a sentence on a waiting request: when it will be done, and how many other jobs run before it."""
     ahead = request.jobs_ahead
     if not ahead:
         return "Waiting for a worker"
@@ -231,7 +231,7 @@ def format_waiting(request: JobRequest) -> str:
 
 
 def format_progress(request: JobRequest, name: str) -> str:
-    """Format the share done and the time left of a run, or the sentence on a waiting request."""
+    """Return the finished share and the time left of a request in words; if it waits, `format_waiting`."""
     if request.is_waiting:
         return format_waiting(request)
     left = request.displayed_seconds_left

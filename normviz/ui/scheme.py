@@ -24,7 +24,7 @@ ALPHA_LABEL = "α (factor inside)"
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
-    """Return the lengths, by name, of the axes that the page's schemes cut into groups; C if there are none."""
+    """Map each axis that the page's schemes divide into groups to its length; only C if none does."""
     keys = view.get("schemes", [view["scheme"]])
     cut = [SCHEMES[key].find_grouped_axes(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
@@ -36,7 +36,7 @@ def list_group_counts(view: View) -> list[int]:
 
 
 def _explain_undivided_axes(given: Any, view: View) -> str | None:
-    """Explain which axes a number of groups does not divide, as the end of a sentence."""
+    """Return the end of a sentence on the axes that a number does not divide; "" if none, None if it is no number."""
     try:
         number = float(given)
     except ValueError:
@@ -74,14 +74,14 @@ _PARAMETERS = {"groups": "groups", "radius": "window", "radius_a": "window", "ov
 
 
 def is_relevant_to_any(keys: Sequence[str], name: str) -> bool:
-    """Return True if a value sets no parameter of schemes, or one that a scheme with one of these keys has."""
+    """Return False for a value that sets a scheme parameter which no scheme with these keys has; else True."""
     if name in custom.CUSTOM_KEYS:
         return custom.is_custom_chosen(keys)
     return name not in _PARAMETERS or any(_PARAMETERS[name] in SCHEMES[key].parameters for key in keys)
 
 
 def is_relevant(scheme: Scheme, name: str) -> bool:
-    """Return True if a value affects a scheme; links and controls omit irrelevant values."""
+    """Return True if the page value called `name` affects a scheme; links and controls omit others."""
     if name == "eps":
         return scheme.eps is not None and scheme.suppression is not None
     return is_relevant_to_any([scheme.key], name)
@@ -96,7 +96,7 @@ def build_scheme(view: View) -> Scheme:
 
 
 def build_schemes(view: View) -> list[Scheme]:
-    """Build the schemes that a page with several describes, with one number of groups and one radius for all."""
+    """Build the schemes in a page's values, all with the same number of groups and radius."""
     return [
         custom.build_custom_scheme(view)
         if custom.is_custom_chosen([key])
@@ -120,7 +120,7 @@ def _restrict_windows(field: Field, radius: int, over: list[str]) -> Field:
 
 
 def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
-    """Return the link parameters of a scheme: its key, and its rules or parameters.
+    """Return the URL parameters of a scheme: its key, and its parameters or a custom scheme's rules.
 
     `shape`: of a tensor that fits the rules, so that the target page does not replace them.
     """

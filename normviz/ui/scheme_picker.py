@@ -27,7 +27,7 @@ FREQUENT_GROUP = "row"
 
 
 def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
-    """Split the schemes into those shown as buttons and those of the menu, in the order of their groups."""
+    """Split scheme keys into those shown as buttons and those in the menu; `several`: more than one may be chosen."""
     common = [key for key in (*(["none"] if several else []), *COMMON_SCHEMES) if key in keys]
     order = list(SCHEME_GROUPS)
     return common, sorted(
@@ -94,7 +94,7 @@ def list_frequent_schemes(keys: Sequence[str], frequent: Sequence[str], chosen: 
 
 
 def colour_frequent_schemes(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Colour the buttons of `draw_scheme_buttons`; `row` lists their schemes, `colours` is by scheme key."""
+    """Colour the buttons of `draw_scheme_buttons` by scheme key; `row` lists their schemes in order."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"
@@ -136,7 +136,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
 
 
 def make_state_key(key: str, part: str) -> str:
-    """Return the session key of a part of the picker, "common" or "more"."""
+    """Return the session key of a part of the picker at `key`: "common" or "more"."""
     return f"{key} of {part}"
 
 
@@ -154,7 +154,7 @@ def _store_menu_scheme(key: str, menu: str) -> None:
 
 
 def _store_several_schemes(key: str, part: str, members: Sequence[str], most: int | None) -> None:
-    """Store the schemes chosen in one part: others keep their places, new ones are appended up to `most`."""
+    """Store the schemes chosen in one part of the picker; keep the others, and append new ones up to `most`."""
     picked, before = st.session_state[part], st.session_state[key]
     kept = [each for each in before if each not in members or each in picked]
     st.session_state[key] = [*kept, *(each for each in picked if each not in kept)][:most]

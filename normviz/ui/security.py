@@ -22,7 +22,7 @@ _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def read_frame_ancestors(environment: Mapping[str, str]) -> str:
-    """Read from the environment which sites may embed the app, for the header `frame-ancestors`.
+    """Return the sites that may embed the app, from the environment, as the value of CSP's `frame-ancestors`.
 
     >>> read_frame_ancestors({"NORMVIZ_FRAME_ANCESTORS": "https://canvas.example.edu"})
     "'self' https://canvas.example.edu"
@@ -53,7 +53,7 @@ def is_metrics_open(environment: Mapping[str, str]) -> bool:
 
 
 def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:
-    """Create the security headers for an app whose HTML page is `page`.
+    """Map the names of the security headers to their values; `page` is the app's HTML, whose scripts they allow.
 
     The Content-Security-Policy names the app's own host only. It allows the inline scripts of `page` by their hashes.
     """

@@ -68,7 +68,7 @@ class InjectionMiddleware:
         await self.app(scope, receive, send)
 
     def _wrap_send(self, send: Send) -> Send:
-        """Wrap `send` so that the additions are appended to a page."""
+        """Return `send` wrapped so that the additions are appended to HTML pages."""
         is_page = False
 
         async def send_on(message: Message) -> None:

@@ -16,7 +16,7 @@ PRESENCE_KEY = "presence"
 
 @dataclass
 class SessionPresence:
-    """Presence of one session: whether it is connected, and on which page; any thread may ask.
+    """Presence of one session: if it is connected, and on which page; safe in threads.
 
     Attributes:
         session: its id at the server.

@@ -34,7 +34,7 @@ class Controls:
         self.waiting = [name for name, each in self.declared.items() if each.label]
 
     def draw(self, *names: str) -> None:
-        """Draw the controls of these settings, in this order."""
+        """Draw the controls of the settings with these names, in this order."""
         for name in names:
             self.waiting.remove(name)
             if self.has(self.view, name):
@@ -42,7 +42,7 @@ class Controls:
                 WIDGETS[declared.control](declared, self.view, self._make_widget_options(declared))
 
     def draw_rest(self, *excluded: str) -> None:
-        """Draw the controls that are not drawn yet, except these, in the order of declaration."""
+        """Draw the controls that are not drawn yet, in the order of declaration; `excluded`: names to skip."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 
     def _make_widget_options(self, declared: Declaration) -> WidgetOptions:
@@ -68,7 +68,7 @@ class Controls:
 
 
 def list_stops(declared: Declaration, view: View) -> list[float]:
-    """List the stops of a slider, including the current value, which may come from a link."""
+    """List the values of a slider, including the current value, which may come from a link."""
     assert isinstance(declared, Real)
     return sorted({*declared.stops, view[declared.name]})
 

@@ -20,7 +20,7 @@ FRAME_TEMPLATE = '<iframe src="{}" title="normviz" width="100%" height="700" sty
 
 
 def request_share_dialog() -> None:
-    """Have the next run open the dialog."""
+    """Mark in the session that the next run of the page opens the dialog."""
     st.session_state[SHARING_KEY] = True
 
 
@@ -87,7 +87,7 @@ def draw_link_section(shared: SharedPage) -> None:
 
 
 def _choose_restrictions(shared: SharedPage) -> dict[str, str]:
-    """Draw the controls of what the link restricts; return the chosen ones as values of the link."""
+    """Draw the controls for the link's restrictions; return the chosen ones as URL parameters."""
     if any(shared.restrictions[name] for name in RESTRICTION_NAMES):
         st.caption("The link of this page hides or locks parts of it. So does the link above.")
         return {}
@@ -123,7 +123,7 @@ SECTIONS: dict[str, Callable[[SharedPage], None]] = {"Link": draw_link_section}
 
 
 def join_link(address: str, link: Mapping[str, str]) -> str:
-    """Join the address of a page and the values of its link.
+    """Return the URL of a page: its address and the query parameters `link`.
 
     >>> join_link("https://example.org/compare", {"n": "2"})
     'https://example.org/compare?n=2'

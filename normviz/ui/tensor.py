@@ -57,7 +57,7 @@ class OfferedTensor(NamedTuple):
 
 
 def is_picture(view: View, shape: Shape) -> bool:
-    """Return True if the tensor is pictures: digits, photographs, or the user's own."""
+    """Return True if the page's tensor holds pictures: digits, photographs, or pictures of the user."""
     if min(shape[1:3]) == 1 or shape[3] not in (1, 3):
         return False
     own = view["data"] == OWN_DATA and str(st.session_state.get("own name", "")).lower()
@@ -75,7 +75,7 @@ def get_view_lengths(view: View) -> dict[str, int]:
 
 
 def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
-    """Return the page's shape, reduced to what can be drawn; for the user's own data, their shape."""
+    """Return the page's lengths by name, shrunk to at most `limit` elements; for the user's data their own."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZE_NAMES, own.shape, strict=True))
@@ -83,12 +83,12 @@ def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
 
 
 def offer_tensor(link: Mapping[str, str], x: np.ndarray, name: str) -> None:
-    """Register a tensor (N, H, W, C) that becomes the user's own when the tensor lab is opened by this link."""
+    """Register a tensor (N, H, W, C) that becomes the user's data when this link opens the tensor lab."""
     st.session_state[OFFERED_KEY] = OfferedTensor(link, x, name)
 
 
 def take_offered_tensor() -> None:
-    """Make the offered tensor the user's own if the link of this page is the one that it was offered for."""
+    """Make the tensor of `offer_tensor` the user's data if this page was opened by the link it was offered for."""
     state = st.session_state
     offered: OfferedTensor | None = state.pop(OFFERED_KEY, None)
     if offered is not None and offered.link.items() <= st.query_params.to_dict().items():
@@ -102,7 +102,7 @@ def has_own_tensor(view: View) -> bool:
 
 
 def make_tensor(view: View) -> np.ndarray:
-    """Make the tensor that the page's values describe; uneven noise until the user's own file is loaded."""
+    """Return the tensor (N, H, W, C) that the page's values describe; uneven noise until the user's file is loaded."""
     if has_own_tensor(view):
         return st.session_state["own"]
     key = "uneven" if view["data"] == OWN_DATA else view["data"]
@@ -138,7 +138,7 @@ def _explain_outside_index(given: Any, view: View) -> str | None:
 
 
 def explain_missing_data(view: View) -> str:
-    """Explain that the user's own data are missing, since a link does not contain them; "" if they are not."""
+    """Return a note that the user's data are missing, since a link cannot contain them; "" if present."""
     if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
         return ""
     return (
@@ -160,7 +160,7 @@ def _fit_view(value: Any, view: View) -> str:
 
 
 def declare_colour(has_affine: Callable[[View], bool]) -> Param:
-    """Declare the page value of the cells' colour; `has_affine`: returns True if the scheme has γ or β."""
+    """Return the `Param` of what colours the cells; `has_affine(view)`: True if the scheme has γ or β."""
 
     def nearest(value: Any, view: View) -> str:
         found = make_choice_fitter(list(COLOUR_NAMES))(value, view)

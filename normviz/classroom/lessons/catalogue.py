@@ -37,14 +37,14 @@ MAX_OWN_LESSONS = 100
 
 @cache
 def read_shipped_lessons(language: str = DEFAULT_LANGUAGE) -> dict[str, Lesson]:
-    """Read the lessons that come with the app in a language, by key; in English if they are not translated."""
+    """Read the app's own lessons by key, in this language, or in English if they are not translated."""
     translated = LESSONS_FOLDER / language
     folder = translated if translated.is_dir() else LESSONS_FOLDER
     return {key: read_lesson(folder / f"{key}.toml") for key in SHIPPED_KEYS}
 
 
 def load_lessons(environment: Mapping[str, str], language: str = DEFAULT_LANGUAGE) -> dict[str, Lesson]:
-    """Load all lessons by key: those that come with the app, then those of the folder in `NORMVIZ_LESSONS`.
+    """Load all lessons by key: first the app's own, then those in the folder that NORMVIZ_LESSONS names.
 
     A teacher's own lessons are in one language.
 
@@ -75,7 +75,7 @@ def load_lessons(environment: Mapping[str, str], language: str = DEFAULT_LANGUAG
 
 @cache
 def get_lessons(language: str = DEFAULT_LANGUAGE) -> dict[str, Lesson]:
-    """Return all lessons by key in a language; end the process, with a line for every mistake, if one is broken."""
+    """Return all lessons by key in a language; print all mistakes and end the process if a lesson is invalid."""
     try:
         return load_lessons(os.environ, language)
     except InvalidInput as error:

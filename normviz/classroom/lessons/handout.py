@@ -28,7 +28,7 @@ code { font-size: 0.85rem; overflow-wrap: anywhere; }
 
 
 def build_handout(lesson: Lesson, language: str = DEFAULT_LANGUAGE) -> str:
-    """Build the handout of a lesson as one HTML page, which loads nothing. `language`: of the words around it."""
+    """Return the handout of a lesson as one self-contained HTML page; `language`: of headings and labels."""
     title, words = escape(lesson.title), get_words("lesson", language)
     steps = "".join(_format_question(number, step, words) for number, step in enumerate(lesson.steps, 1))
     solutions = "".join(_format_solution(number, step, words) for number, step in enumerate(lesson.steps, 1))

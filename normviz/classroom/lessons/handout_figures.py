@@ -33,7 +33,7 @@ PAGE_SCHEMES: dict[str, Callable[[View], list[Scheme]]] = {
 
 
 def draw_step_cubes(link: str, words: Words) -> str:
-    """Draw the cubes that the page of a link shows, as SVG; "" for other pages and large tensors.
+    """Return an SVG of the cubes that a link's page shows; "" for pages without cubes and large tensors.
 
     `words`: of lessons, for the descriptions.
     """
@@ -51,7 +51,7 @@ def draw_step_cubes(link: str, words: Words) -> str:
 
 
 def _draw_cube(scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
-    """Draw the cube of one scheme, with height and width along one axis."""
+    """Return an SVG of the cube of one scheme, with height and width along one axis."""
     examples, rows, columns, channels = shape
     positions = rows * columns
     height = round(max(3.0, min(9.0, 150 / positions)), 1)

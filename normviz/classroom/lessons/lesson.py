@@ -86,7 +86,7 @@ class Lesson:
 
 
 class LessonPlace(NamedTuple):
-    """The place of a visitor in a lesson; in a link "KEY.STEP" or "KEY.STEP.ANSWER", both from 1.
+    """Position of a visitor in a lesson, in links "KEY.STEP" or "KEY.STEP.ANSWER"; STEP and ANSWER count from 1.
 
     Attributes:
         key: of the lesson.
@@ -100,7 +100,7 @@ class LessonPlace(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Parse a place; return None for any other text.
+        """Parse the text "KEY.STEP" or "KEY.STEP.ANSWER"; return None for any other text.
 
         >>> LessonPlace.parse("group.3.1")
         LessonPlace(key='group', step=2, answer=0)
@@ -109,5 +109,5 @@ class LessonPlace(NamedTuple):
         return found and cls(found[1], int(found[2]) - 1, int(found[3]) - 1 if found[3] else None)
 
     def format_for_link(self) -> str:
-        """Return the place as text for a link."""
+        """Return the place as text for a link, "KEY.STEP" or "KEY.STEP.ANSWER"."""
         return ".".join([self.key, str(self.step + 1), *([] if self.answer is None else [str(self.answer + 1)])])

@@ -26,7 +26,7 @@ LocationInFile = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class FieldRule:
-    """Rule for one name of a table.
+    """Rule for the value of one key in a TOML table of a lesson's file.
 
     Attributes:
         kind: "text", "link", "texts", "switch", "number", "facts" (a table of texts), "table" or "tables".
@@ -107,7 +107,7 @@ def parse_lesson(content: bytes, key: str, name: str) -> Lesson:
 
 
 def _format_toml_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
-    """Format the error of a text that is not TOML: file, line, reason."""
+    """Return the message for a text that is not TOML: file, line, reason."""
     reason, _, place = str(error).partition(" (at ")
     line = re.match(r"line (\d+)", place)
     return f"{name}:{line[1] if line else max(len(text.splitlines()), 1)}: {reason}."
@@ -125,7 +125,7 @@ class LessonChecker:
         self.mistakes: list[str] = []
 
     def add_mistake(self, location: LocationInFile, reason: str) -> Any:
-        """Add a mistake in the value at a location, and return None in place of the value."""
+        """Record a mistake in the value at a location; return None, which takes the place of the value."""
         nearest = next(location[:k] for k in range(len(location), -1, -1) if location[:k] in self.lines or not k)
         where = " ".join(str(each + 1 if isinstance(each, int) else each) for each in location)
         self.mistakes.append(f"{self.name}:{self.lines.get(nearest, 1)}: {where}{': ' if where else ''}{reason}")
@@ -198,7 +198,7 @@ class LessonChecker:
 
 
 def index_toml_lines(text: str) -> dict[LocationInFile, int]:
-    """Return the line, from 1, of every table and name of a TOML file.
+    """Map the location of every table and key of a TOML file to its line number, from 1.
 
     >>> index_toml_lines('title = "A"\\n[[step]]\\ntext = "B"')
     {('title',): 1, ('step',): 2, ('step', 0): 2, ('step', 0, 'text'): 3}
@@ -226,7 +226,7 @@ def index_toml_lines(text: str) -> dict[LocationInFile, int]:
 
 
 def _build_lesson(key: str, values: Mapping[str, Any]) -> Lesson:
-    """Build a lesson from checked values."""
+    """Build the lesson called `key` from checked values."""
     steps = [
         LessonStep(
             **{name: each[name] for name in _STEP if name != "answer"},

@@ -54,7 +54,7 @@ def make_step_link(step: LessonStep, place: LessonPlace | None = None) -> str:
 
 
 def describe_link_mistakes(link: str) -> list[str]:
-    """Describe what is wrong with a link to a page: the address, a name, a value; [] if nothing is."""
+    """List in sentences what is wrong with a link to a page: its address, a name, a value; [] if nothing is."""
     try:
         parts = urlsplit(link)
     except ValueError:
@@ -74,7 +74,7 @@ def describe_link_mistakes(link: str) -> list[str]:
 
 
 def canonicalize_values(page: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of a link as the page itself would write them, so that the browser has one entry for both.
+    """Return URL parameters as the page itself would write them, so that the browser's history has one entry.
 
     >>> canonicalize_values("tensor_lab", {"n": "4", "scheme": "layer"})
     {'scheme': 'layer'}
@@ -90,7 +90,7 @@ def canonicalize_values(page: str, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def list_page_params(page: str) -> tuple[Param, ...]:
-    """List the values in the link of a page, given by the name of its script."""
+    """Return the `Param`s of a page, given by the name of its script."""
     state = import_page_state(page)
     return () if state is None else state.PARAMS
 
@@ -106,7 +106,7 @@ def import_page_state(page: str) -> Any:
 
 @contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Log no warning inside the block: without a server, Streamlit warns of every cache and of its session."""
+    """Suppress Streamlit's warnings in the block; without a server it warns of every cache and of its session."""
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))
     try:

@@ -28,7 +28,7 @@ get_lessons()  # a broken file ends the server at its start, not with the first 
 
 
 def find_place(text: str | None) -> LessonPlace | None:
-    """Return the place that a link names, None if no lesson has it; an answer that a step does not have is dropped."""
+    """Return the place that a text names, without an answer that the step lacks; None if no lesson has the place."""
     place = LessonPlace.parse(text or "")
     lesson = place and get_lessons().get(place.key)
     if place is None or lesson is None or place.step >= len(lesson.steps):
@@ -69,7 +69,7 @@ def show_lesson_bar() -> bool:
 
 
 def _show_title(lesson: Lesson, place: LessonPlace, words: Words) -> None:
-    """Show the title, the number of the step, and the buttons to other steps."""
+    """Show a lesson's title, the number of the step, and buttons to the other steps."""
     number, count = place.step + 1, len(lesson.steps)
     before = LessonPlace(place.key, place.step - 1) if place.step else None
     after = LessonPlace(place.key, place.step + 1) if number < count else None
@@ -106,7 +106,7 @@ def _show_answers(step: LessonStep, place: LessonPlace, words: Words) -> None:
 
 
 def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
-    """Open the link that reveals the answer; without one, keep the page as it is."""
+    """Open the step's `reveal` link, if any; otherwise rerun the page with the answer in its URL."""
     if step.reveal:
         switch_to_page(*make_place_link(place))
     st.query_params[LESSON_PARAM] = st.session_state[PLACE_KEY] = place.format_for_link()
@@ -114,7 +114,7 @@ def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
 
 
 def show_lesson_list() -> None:
-    """Show all lessons with a line each, their length, and a note for teachers."""
+    """Show a row for each lesson with its length and a note for teachers."""
     last = find_place(st.session_state.get(PLACE_KEY)) or LessonPlace(next(iter(get_lessons())))
     language = get_language()
     show_language_choice()
@@ -125,7 +125,7 @@ def show_lesson_list() -> None:
 
 
 def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
-    """Show a lesson in the list, where the visitor was last at a place of this or another lesson."""
+    """Show a lesson's row in the list; it continues at `last` if this place is in the lesson."""
     place = LessonPlace(lesson.key, last.step if last.key == lesson.key else 0)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = get_words("lesson", language)

@@ -6,7 +6,7 @@ from normviz.describe.interface_words import Words
 
 
 def format_teacher_note(note: TeacherNote, words: Words) -> str:
-    """Format a note as Markdown: goal, misconception, plan, and what is simplified. `words`: of lessons."""
+    """Format a note as Markdown: goal, misconception, plan, simplifications; `words`: the labels of these."""
     plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
     return (
         f"**{words['goal']}.** {format_lesson_markdown(note.goal)}\n\n"
@@ -17,7 +17,7 @@ def format_teacher_note(note: TeacherNote, words: Words) -> str:
 
 
 def format_teacher_note_html(note: TeacherNote, words: Words) -> str:
-    """Format a note as HTML, in the same order."""
+    """Format a note as HTML: goal, misconception, plan, simplifications."""
     plan = "".join(f"<li>{format_lesson_html(line)}</li>" for line in note.plan)
     return (
         f"<p><strong>{words['goal']}.</strong> {format_lesson_html(note.goal)}</p>"

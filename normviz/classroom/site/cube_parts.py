@@ -34,7 +34,7 @@ from normviz.ui.tensor import fit_index, get_view_shape, is_picture, make_tensor
 
 
 def draw_lab_parts(view: View) -> list[StepPart]:
-    """Draw the cube of the tensor lab with its animation."""
+    """Return the step parts of the tensor lab: its heading, and its cube with the animation."""
     scheme = build_scheme(view)
     check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
     x = make_tensor(view)
@@ -49,7 +49,7 @@ def draw_lab_parts(view: View) -> list[StepPart]:
 
 
 def draw_compare_parts(view: View) -> list[StepPart]:
-    """Draw the cubes of several schemes on one tensor."""
+    """Return the step part of the page Compare: the cubes of several schemes on one tensor."""
     schemes = build_schemes(view)
     x = _make_checked_tensor(view, len(schemes))
     results = [normalize(x, scheme, get_effective_eps(view, scheme)) for scheme in schemes]
@@ -58,7 +58,7 @@ def draw_compare_parts(view: View) -> list[StepPart]:
 
 
 def draw_same_parts(view: View) -> list[StepPart]:
-    """Draw the cubes of a pair or of the variants of layer norm, or write what the detector finds."""
+    """Return the step parts of Same or different?: cubes of a pair or of layer norm's variants, or a detection."""
     panel = {"same": _draw_pair, "variants": _draw_variants, "own": _draw_own_pair, "detect": _write_detection}
     return panel[view["panel"]](view)
 
@@ -93,7 +93,7 @@ def _draw_own_pair(view: View) -> list[StepPart]:
 
 
 def _write_detection(view: View) -> list[StepPart]:
-    """Write what the detector finds in the arrays of the chosen example, and a line for every other example."""
+    """Return step parts with the detection on the chosen example, and a line for every other example."""
     found = {}
     for key, example in EXAMPLES.items():
         arrays, layout = example.make_arrays(), view["layout"] if key == view["try"] else ANY_LAYOUT
@@ -111,7 +111,7 @@ def _write_detection(view: View) -> list[StepPart]:
 
 
 def _make_checked_tensor(view: View, copies: int) -> np.ndarray:
-    """Make the tensor of the link; raise InvalidInput if it is too large for this number of cubes."""
+    """Return the tensor of the page's values; raise InvalidInput if it is too large for this number of cubes."""
     check_shape(get_view_shape(view), AXES["activation"], MAX_DRAWN_ELEMENTS // max(copies, 1))
     return make_tensor(view)
 
@@ -120,6 +120,6 @@ def _make_cubes_part(
     schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View,
     colouring: tuple[np.ndarray, dict] | None = None,
 ) -> StepPart:  # fmt: skip
-    """Make the part of cubes in a row, one a scheme."""
+    """Return the step part with a row of cubes, one per scheme."""
     chosen = {**view, "focus": fit_index(view["focus"], x.shape)}
     return make_plot_part("cubes", lambda theme: draw_cube_row(schemes, x, xhats, chosen, theme, colouring))

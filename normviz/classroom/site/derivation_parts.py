@@ -42,13 +42,13 @@ from normviz.ui.link import View
 
 
 def draw_gradient_parts(view: View) -> list[StepPart]:
-    """Draw a panel of the backward pass; [] for the one that checks a visitor's numbers."""
+    """Return the step parts of a panel of the backward pass; [] for the panel that checks a visitor's numbers."""
     panel = {"graph": _draw_chain_parts, "formula": _draw_formula_parts, "jacobian": _draw_jacobian_parts}
     return panel[view["show"]](view) if view["show"] in panel else []
 
 
 def _draw_chain_parts(view: View) -> list[StepPart]:
-    """Draw the computation graph at a step, and write the step with the terms that it adds up."""
+    """Return step parts: the computation graph at a step, and the step in words with the terms that it sums."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
     values, step = compute_chain(x, dxhat, view["eps"]), STEPS[view["back"]]
     words = format_words_html(f"### {STEP_HEADINGS[step]}\n{describe_chain_step(values, step)}")
@@ -64,7 +64,7 @@ def _draw_chain_parts(view: View) -> list[StepPart]:
 
 
 def _draw_formula_parts(view: View) -> list[StepPart]:
-    """Write the formulas of the backward pass, and draw its input and output as numbers."""
+    """Return step parts: the formulas of the backward pass, and its input and output as numbers."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     at = make_small_tensors(scheme, shape, view["seed"])
@@ -81,7 +81,7 @@ def _draw_formula_parts(view: View) -> list[StepPart]:
 
 
 def _draw_jacobian_parts(view: View) -> list[StepPart]:
-    """Draw the Jacobian under a sentence on its blocks."""
+    """Return step parts: a sentence on the Jacobian's blocks, and the Jacobian."""
     laid = compute_block_jacobian(view)
     return [
         make_words_part("heading", format_words_html(laid.words)),
@@ -90,13 +90,13 @@ def _draw_jacobian_parts(view: View) -> list[StepPart]:
 
 
 def draw_geometry_parts(view: View) -> list[StepPart]:
-    """Draw the vectors of three channels, or a run with its effective learning rate; [] for other panels."""
+    """Return step parts: vectors of three channels, or the effective learning rate of a run; [] for other panels."""
     panel = {"vectors": _draw_vector_parts, "rate": _draw_rate_parts}
     return panel[view["show"]](view) if view["show"] in panel else []
 
 
 def _draw_vector_parts(view: View) -> list[StepPart]:
-    """Draw the vectors of a stage in space, and write the stage below them."""
+    """Return step parts: the vectors of a stage in space, and the stage in words."""
     example = build_settings(ThreeChannelExample, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     headline = write_stage_headline(long, short, example.stage)
@@ -109,7 +109,7 @@ def _draw_vector_parts(view: View) -> list[StepPart]:
 
 
 def _draw_rate_parts(view: View) -> list[StepPart]:
-    """Draw the length of the weights in a run, and the effective learning rate."""
+    """Return step parts: the length of the weights during training, and the effective learning rate."""
     curves = train_single(replace(build_settings(RateSetting, view), delta=1.0))
     return [
         make_words_part("heading", format_words_html(write_growth_headline(curves))),

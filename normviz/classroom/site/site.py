@@ -27,7 +27,7 @@ DrawPicture = Callable[[str], list[StepPart]]
 def build_site(
     lessons: Iterable[Lesson], draw: DrawPicture = draw_step_picture, language: str = DEFAULT_LANGUAGE
 ) -> Iterator[tuple[str, bytes]]:
-    """Build the lessons as files: yield the path of each in the folder, and its content; the page comes last.
+    """Yield the path and content of each file of the static site; `draw(link)` draws a step; the page comes last.
 
     Raises:
         InvalidInput: plotly is not installed, or the state of a link cannot be drawn.
@@ -47,5 +47,5 @@ def build_site(
 
 
 def wrap_content(path: str, content: bytes) -> bytes:
-    """Return a script that hands a content to the page under its path."""
+    """Return JavaScript that gives the page the content of a file under its path."""
     return f'keepContent("{path}","{b64encode(gzip.compress(content, mtime=0)).decode()}")'.encode()

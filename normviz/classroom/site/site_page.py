@@ -45,7 +45,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 
 
 def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], language: str = DEFAULT_LANGUAGE) -> str:
-    """Build the page of these lessons.
+    """Return the HTML of the one page with all these lessons; `language`: of headings and buttons.
 
     Args:
         lessons: the lessons.
@@ -69,7 +69,7 @@ def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], lang
 
 
 def _format_row(lesson: Lesson, words: Words) -> str:
-    """Format a lesson in the list, with the note for teachers."""
+    """Return the HTML of a lesson's entry in the list, with the note for teachers."""
     length = fill_words(words, "length", minutes=lesson.minutes, count=len(lesson.steps))
     return (
         f'<li><a href="#{lesson.key}/1">{format_lesson_html(lesson.title)}</a> <small>{length}</small>'
@@ -84,7 +84,7 @@ def _format_lesson(lesson: Lesson, pictures: Mapping[str, str], words: Words) ->
 
 
 def _format_step(lesson: Lesson, k: int, pictures: Mapping[str, str], words: Words) -> str:
-    """Format a step: where it is in the lesson, its texts and its answers, each with its reason."""
+    """Return the HTML of step `k`: its place in the lesson, its texts, and its answers with reasons."""
     step, number, count = lesson.steps[k], k + 1, len(lesson.steps)
     picture = pictures.get(step.link, "")
     reveal = pictures.get(step.reveal, picture)
@@ -108,7 +108,7 @@ def _format_answer(answer: LessonAnswer, number: int) -> str:
 
 
 def _format_reasons(step: LessonStep, words: Words) -> str:
-    """Format the reason of every answer, and what to look at once one is chosen."""
+    """Return the HTML of every answer's reason, and of the hint what to look at after answering."""
     reasons = "".join(
         f'<p data-reason="{number}"><strong>{words["right" if each.is_right else "wrong"]}</strong> '
         f"{format_lesson_html(each.reason)}</p>"
@@ -118,7 +118,7 @@ def _format_reasons(step: LessonStep, words: Words) -> str:
 
 
 def _format_turns(key: str, number: int, count: int, words: Words) -> str:
-    """Format the links to the step before and the next one; before the first and after the last is the list."""
+    """Return the HTML of the links to the previous and next step, or to the list at either end."""
     before, after = (f"#{key}/{k}" if 1 <= k <= count else "#" for k in (number - 1, number + 1))
     following = words["next" if number < count else "finish"]
     return f'<a class="back" href="{before}">{words["back"]}</a><a class="next" href="{after}">{escape(following)}</a>'

@@ -29,7 +29,7 @@ class StepPart:
 
 
 def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
-    """Make the part of a figure that `draw` draws in a theme."""
+    """Return the step part of a figure; `draw(theme)` draws it."""
     contents = {}
     for theme in THEMES:
         drawn = draw(theme)
@@ -39,7 +39,7 @@ def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
 
 
 def make_words_part(name: str, html: str | Callable[[str], str]) -> StepPart:
-    """Make a part of HTML; the same in all themes, or written by a function of the theme."""
+    """Return a step part of HTML: one text for all themes, or a function from a theme to the text."""
     return StepPart("words", name, {theme: html if isinstance(html, str) else html(theme) for theme in THEMES})
 
 
@@ -68,7 +68,7 @@ def format_table_html(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def wrap_table(content: str) -> str:
-    """Return the HTML of a table in a frame that scrolls, also by keys, where a phone is too narrow."""
+    """Return the HTML of a table in a frame that scrolls on narrow screens, also by keyboard."""
     return f'<div class="table" tabindex="0"><table>{content}</table></div>'
 
 

@@ -23,7 +23,7 @@ PAGE_PICTURES: dict[str, Callable[[View], list[StepPart]]] = {
 
 
 def draw_step_picture(link: str) -> list[StepPart]:
-    """Draw the picture of a link, without a headline that it hides; [] for a page that has none without a server.
+    """Return the step parts that show a link's page; [] for a page that needs a server. Hidden headlines are left out.
 
     Raises:
         InvalidInput: the values of the link do not fit each other.

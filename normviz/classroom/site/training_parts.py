@@ -66,7 +66,7 @@ _TABLE_RESULTS = TableResultCache()
 
 
 def draw_table_parts(view: View) -> list[StepPart]:
-    """Draw a case of Table 1: the change, and with the answer both loss curves; or the whole table."""
+    """Return the step parts of Table 1: the whole table, or one case, with both loss curves once it is answered."""
     schemes, setting = tuple(build_schemes(view)), build_table_setting(view)
     seconds = estimate_training_seconds(setting, len(schemes), len(NETWORKS))
     if seconds > MAX_UNASKED_SECONDS:
@@ -84,7 +84,7 @@ def draw_table_parts(view: View) -> list[StepPart]:
 
 
 def _write_case(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> str:
-    """Write a case as HTML: its title, a picture of the change, and the change in words."""
+    """Return a case as HTML: its title, a picture of the change, and the change in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")
     picture = render_change(change, setting, format_change_sign(change, setting))
@@ -93,7 +93,7 @@ def _write_case(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> s
 
 
 def _draw_case_answer(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> list[StepPart]:
-    """Draw the curves of network and twin, and write the answer below them."""
+    """Return step parts: the loss curves of network and twin, and the answer below them."""
     change = TRANSFORMATIONS[cell.transformation]
     networks = [ORIGINAL, find_network_index(change, follow)]
     losses = _TABLE_RESULTS.get_losses(scheme, setting)[:, networks]
@@ -105,7 +105,7 @@ def _draw_case_answer(cell: Cell, scheme: Scheme, setting: Setting, follow: bool
 
 
 def write_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting) -> str:
-    """Write the answers of all cases as an HTML table: a row for each scheme, a column for each change."""
+    """Return the answers of all cases as an HTML table: a row for each scheme, a column for each change."""
     grid = build_grid_data(cells, schemes, setting, "", (), next(iter(THEMES)), False)
     columns, groups = grid["columns"], [column["on"] for column in grid["columns"]]
     over = "".join(f'<th colspan="{groups.count(on)}">{escape(name)}</th>' for on, name in grid["groups"].items())
@@ -121,13 +121,13 @@ def write_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], settin
 
 
 def draw_running_parts(view: View) -> list[StepPart]:
-    """Draw a panel of Training vs. inference."""
+    """Return the step parts of a panel of Training vs. inference."""
     panel = {"switch": _draw_modes, "wrong": _draw_mistakes, "companions": _draw_companions}
     return panel[view["panel"]](view)
 
 
 def _draw_modes(view: View) -> list[StepPart]:
-    """Draw a batch with its outputs in the link's mode, both pairs of statistics, and their course."""
+    """Return step parts: a batch's outputs in the link's mode, both pairs of statistics, and their course."""
     setting, position = build_stream_setting(view), view["step"]
     seen = get_trace(setting, view["eps"])
     averages = compute_page_averages(view, seen)
@@ -148,7 +148,7 @@ def _train_networks(job: NetworkTraining) -> TrainedNetworks:
 
 
 def _draw_mistakes(view: View) -> list[StepPart]:
-    """Draw what each mistake with running averages costs."""
+    """Return step parts: the costliest mistakes with running averages in words, and the accuracy that each costs."""
     convention, job = CONVENTIONS[view["framework"]], NetworkTraining(view["batch"], view["eps"], view["seed"])
     measured = cases.measure_case_accuracies(_train_networks(job), job, convention, view["share"])
     rows = build_case_rows(measured, view, convention)
@@ -160,7 +160,7 @@ def _draw_mistakes(view: View) -> list[StepPart]:
 
 
 def _draw_companions(view: View) -> list[StepPart]:
-    """Draw the outputs for one digit among others, by scheme."""
+    """Return step parts: the outputs for one digit in different batches, by scheme, and words on them."""
     _, words = draw_outputs_among_others(view, next(iter(THEMES)))
     return [
         make_plot_part("companions", lambda theme: draw_outputs_among_others(view, theme)[0]),
@@ -169,7 +169,7 @@ def _draw_companions(view: View) -> list[StepPart]:
 
 
 def draw_experiment_parts(view: View) -> list[StepPart]:
-    """Draw the first figure of an experiment's shipped result; [] for a setting without one."""
+    """Return the step parts with the first figure of an experiment's shipped result; [] for a setting without one."""
     experiment, setting = get_shown_experiment(view), build_shown_setting(view)
     example = find_example(experiment.key, experiment.list_jobs(setting))
     if example is None:
@@ -187,7 +187,7 @@ def draw_experiment_parts(view: View) -> list[StepPart]:
 
 
 def _make_report_part(spec: FigureSpec) -> StepPart:
-    """Make the part of one figure of a report."""
+    """Return the step part of one figure of a report."""
     return make_plot_part(
         spec.key, lambda theme: DrawnFigure(draw_figure(spec, theme), spec.alt, compute_figure_height(spec))
     )

@@ -6,13 +6,13 @@ from normviz.core.normalize import ignore_float_warnings
 
 
 def apply_fading_light(x: np.ndarray, edge_light: float) -> np.ndarray:
-    """Multiply pictures (N, H, W, C) by a light that falls geometrically from 1 at the left edge to `edge_light`."""
+    """Return pictures (N, H, W, C) times a light that falls geometrically from 1 at the left edge to `edge_light`."""
     return x * (edge_light ** np.linspace(0, 1, x.shape[2]))[:, None]
 
 
 @ignore_float_warnings
 def compute_contrast_ratio(x: np.ndarray) -> float:
-    """Return the standard deviation of the right half of pictures (N, H, W, C) over that of the left.
+    """Return the standard deviation of the right half of pictures (N, H, W, C) divided by that of the left half.
 
     NaN if the left is constant or the pictures have one column.
     """

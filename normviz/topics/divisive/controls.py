@@ -40,7 +40,7 @@ def draw_controls(view: View) -> None:
 
 
 def draw_picture_sliders(view: View) -> None:
-    """Draw the light, and the radius of the neighbourhood if any axis of the picture has several pixels."""
+    """Draw the sliders of the light, and of the neighbourhood's radius if an axis of the picture has several pixels."""
     draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
     if list_wide_axes(view):
         draw_radius_control(PREFIX, "“Nearby”: radius in pixels")

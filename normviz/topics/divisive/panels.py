@@ -102,24 +102,24 @@ def _name_sides(stages: dict[str, np.ndarray]) -> tuple[str, str]:
 
 
 def _format_contrast(x: np.ndarray) -> str:
-    """Return the contrast of the right half as a share of the left half's; "–" if it is no finite number."""
+    """Return the contrast of the right half as a percentage of the left half's; "–" if it is not finite."""
     contrast = compute_contrast_ratio(x)
     return f"{contrast:.0%}" if np.isfinite(contrast) else "–"
 
 
 def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
-    """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the chosen channel."""
+    """Return what to draw of a picture (1, H, W, C): all channels if there are three, else the focused one."""
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
 def _find_range(values: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest finite number; 0 and 0 if there is none."""
+    """Return the smallest and the largest finite value; (0, 0) if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
 def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
-    """Return the formula with the numbers of a pixel; nothing if a number is not finite or all are 0 nearby."""
+    """Return the formula with a pixel's numbers; "" if one is not finite, or all numbers near the pixel are 0."""
     v, square = pixel.v, pixel.root**2
     if not np.isfinite([before, v, square]).all() or not eps + square:
         return ""
@@ -132,7 +132,7 @@ def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
 
 
 def _describe_nearby(view: View) -> str:
-    """Describe which elements count as "nearby" in the formula; "" if the radius says it."""
+    """Describe which elements "nearby" means in the formula; "" if the radius alone says it."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
@@ -178,7 +178,7 @@ def show_pixel_response(
 
 
 def _describe_response(curve: SaturationCurve, eps: float) -> str:
-    """Describe the slope, the knee and the level of a response curve."""
+    """Describe in words the slope, the knee and the final level of a response curve."""
     if not np.isfinite([curve.v, curve.root]).all():
         return "The pixel, or one near it, is no finite number: there is no curve."
     if not curve.v:

@@ -60,7 +60,7 @@ def list_wide_axes(view: View) -> list[str]:
 
 
 def _fit_window_axes(value: Any, view: View) -> list[str]:
-    """Return the axes with windows: those given, none if the link says so, else rows and columns."""
+    """Return the valid axes with windows: the given ones, none for an explicit empty list, by default H and W."""
     axes = list_wide_axes(view)
     if value in ([], NO_WINDOWS):
         return []
@@ -68,7 +68,7 @@ def _fit_window_axes(value: Any, view: View) -> list[str]:
 
 
 def _make_index_fitter(axis: str) -> Callable[[Any, View], int | None]:
-    """Return a function that returns the nearest index along an axis, or None without one."""
+    """Return a function (value, view) that returns the nearest valid index along an axis, or None for no value."""
 
     def nearest(value: Any, view: View) -> int | None:
         if value in (None, ""):
@@ -100,12 +100,12 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def build_windowed_scheme(view: View) -> Scheme:
-    """Return divisive norm with the view's windows."""
+    """Return the scheme of divisive norm with the radius and window axes of the view."""
     return scheme.apply_radii(SCHEME, view)
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:
-    """Return the index of the chosen element, by default that of the largest v that is not near an edge."""
+    """Return the index of the chosen element, by default of the largest value of `v` that is not near an edge."""
     given = (0, *(view[name] for name in FOCUS_AXES))
     edges = (0, v.shape[1] // EDGE_SHARE, v.shape[2] // EDGE_SHARE, 0)
     starts = [edge if i is None else i for i, edge in zip(given, edges, strict=True)]

@@ -11,7 +11,7 @@ CLOSE = 1.1
 
 
 class ChannelAverages(NamedTuple):
-    """One statistic of each channel twice, with the name of each, and how far apart they are, in a heading."""
+    """Two values of one statistic for each channel, and a heading on how far apart they are."""
 
     name: str
     values: dict[str, np.ndarray]
@@ -19,7 +19,7 @@ class ChannelAverages(NamedTuple):
 
 
 def compare_after_pass(statistics: np.ndarray) -> ChannelAverages | None:
-    """Compare the running variances before and after a pass in training; None without a change."""
+    """Compare the running variances of channels before and after a training step; None if not recorded or unchanged."""
     if len(statistics) < 6:
         return None
     pairs = statistics[[3, 5]].astype(float)
@@ -32,7 +32,7 @@ def compare_after_pass(statistics: np.ndarray) -> ChannelAverages | None:
 
 
 def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | None:
-    """Compare the statistics of the batch with the running averages, from the first four rows of a recording.
+    """Compare the channels' batch statistics with their running averages: rows 0 to 3 of recorded statistics.
 
     The heading is on the median channel. The statistic is the standard deviation, or the mean where only this one
     differs. None without a channel of finite numbers.

@@ -28,7 +28,7 @@ MAX_NAME = 22
 
 
 def draw_channels(averages: ChannelAverages, theme: str = "light") -> Figure:
-    """Return a figure of two dots for each channel, both values of its statistic, with a line."""
+    """Return a figure with two dots per channel, one for each value of its statistic, joined by a line."""
     colours, figure = THEMES[theme], Figure()
     both = np.stack(list(averages.values.values()))
     number = np.arange(both.shape[1])
@@ -52,7 +52,7 @@ def draw_channels(averages: ChannelAverages, theme: str = "light") -> Figure:
 
 
 def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
-    """Return a figure of bars: changes by eval(), in percent, of the first entry and the largest others."""
+    """Return a bar chart of the changes by eval(), in percent: the first entry of `gaps`, then the largest others."""
     colours, figure = THEMES[theme], Figure()
     first, *others = gaps
     largest = sorted(others, key=lambda name: -gaps[name])[: MAX_BARS - 1]
@@ -72,7 +72,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
 
 
 def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str = "light") -> Figure | None:
-    """Return a map of a layer's first positions and channels in which elements of one field have one colour.
+    """Return a map of a layer's first positions and channels, where elements that share statistics have one colour.
 
     `intended`: a scheme over the channels alone that the layer should compute, drawn beside it. None where nothing is
     averaged over an axis, or windows overlap.
@@ -105,7 +105,7 @@ def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str
 
 
 def _number_fields(layer: ReportedLayer, down: str, rules: Sequence[Rule]) -> np.ndarray:
-    """Return the number of the field of each element, along an axis and the channels, for the first fields."""
+    """Return each element's field number, (positions along `down`, channels); fields share their statistics."""
     numbers = []
     for axis in (layer.layout.index(down), layer.layout.index("C")):
         n = layer.shape[axis]
@@ -115,5 +115,5 @@ def _number_fields(layer: ReportedLayer, down: str, rules: Sequence[Rule]) -> np
 
 
 def _shorten(name: str) -> str:
-    """Return a layer's name for a figure, without markup."""
+    """Return a layer's name without markup, cut to the space in a figure."""
     return escape(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", quote=False)

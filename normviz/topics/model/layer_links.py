@@ -28,7 +28,7 @@ def make_recorded_tensor(layer: ReportedLayer) -> np.ndarray | None:
 
 
 def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
-    """Find the scheme that a layer computes on its recorded activations, or else on any.
+    """Return the scheme that a layer computes on its recorded activations, or without them on any input.
 
     Groups are those of the recorded channels. None if no scheme of the app has its axes or its formula.
     """
@@ -52,7 +52,7 @@ def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
 
 
 def _has_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
-    """Return True if a scheme's fields act as these on a shape."""
+    """Return True if a scheme averages over the same elements of this shape as the rules `fields` do."""
     if not scheme.is_activation_scheme or not scheme.fits(shape):
         return False
     pairs = zip((scheme.summation, scheme.suppression), fields, strict=True)
@@ -63,7 +63,7 @@ def _has_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape
 
 
 def make_lab_link(layer: ReportedLayer) -> Link:
-    """Make the link of the tensor lab: the scheme, ε, and γ and β where they are one number.
+    """Return the URL parameters of the tensor lab: scheme, ε, and γ and β where they are one number.
 
     With recorded activations it names the session's own tensor, which the page sets before it follows the link.
     """
@@ -82,7 +82,7 @@ def make_lab_link(layer: ReportedLayer) -> Link:
 
 
 def find_single_value(ends: tuple[float, float] | None) -> float | None:
-    """Return the number that γ or β is everywhere, up to rounding; None if it varies, or is too large for the lab."""
+    """Return the one value of γ or β, given its (min, max); None if it varies or is too large for the lab."""
     if ends is None or not ends[1] - ends[0] < 1e-5 or max(map(abs, ends)) > LARGEST_LEARNED:
         return None
     return float(f"{ends[0]:.3g}") if abs(ends[0]) > 1e-6 else 0.0
@@ -110,5 +110,5 @@ def make_running_link(layer: ReportedLayer) -> str | None:
 
 
 def format_address(page: str, link: Link) -> str:
-    """Format the address of a page with a link."""
+    """Return the address of a page with URL parameters: "/page?name=value"."""
     return f"/{page}?{urlencode(link, safe=',')}"

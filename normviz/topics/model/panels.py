@@ -70,7 +70,7 @@ def show(view: View, theme: str) -> None:
 
 
 def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
-    """Show a summary and the table of a model; a row that is chosen is opened."""
+    """Show a summary of a model and the table of its rows; a click opens a row, `chosen` is open now."""
     rows = [model.list_rows().index(chosen)]
     st.session_state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     with st.container(gap="xsmall", key="findings"):
@@ -82,13 +82,13 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
 
 
 def show_unmeasured(model: ReportedModel) -> None:
-    """Show the first notes on what was not measured."""
+    """Show the first notes on what the report does not measure."""
     for note in model.notes[:MAX_NOTES]:
         st.caption(escape_markdown(note))
 
 
 def _take_row() -> None:
-    """Open the chosen row."""
+    """Store the clicked row of the table as the page's layer."""
     state = st.session_state
     model, rows = get_model({"source": state[PREFIX + "source"]}), state[TABLE_KEY]["selection"]["rows"]
     if model is not None and rows:
@@ -97,7 +97,7 @@ def _take_row() -> None:
 
 
 def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
-    """Show findings: what is wrong with a layer, the effect, and the fix."""
+    """Show findings on the layer called `name`: what is wrong, the effect, and the fix."""
     for k, finding in enumerate(findings):
         problem = finding.problem
         thread = f" See [{name_thread(problem.thread)}]({problem.thread})." if problem.thread else ""
@@ -111,14 +111,14 @@ def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
 
 
 def _show_picture(figure: Figure, heading: str) -> None:
-    """Show the picture of the chosen row below its heading; a zoom ends with the heading."""
+    """Show a figure below its heading; the zoom is reset when the heading changes."""
     st.markdown(f"**{heading}**")
     figure.update_layout(uirevision=heading)
     show_figure(figure, "channels", f"{heading}.", FIGURE_HEIGHT)
 
 
 def show_model(model: ReportedModel, theme: str) -> None:
-    """Show the problems of the whole model, which layers eval() changes, and tips."""
+    """Show the problems of the whole model, the layers whose output eval() changes, and tips."""
     findings = model.find_problems("")
     with st.container(gap="small"):
         st.markdown(f"### {WHOLE_MODEL.capitalize()}")
@@ -132,7 +132,7 @@ def show_model(model: ReportedModel, theme: str) -> None:
 
 
 def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: str) -> None:
-    """Show one layer: its findings, its running averages or else its fields, and, folded, what it computes."""
+    """Show a layer's findings, a figure of its running averages or fields, and in an expander what it computes."""
     findings = model.find_problems(layer.name)
     with st.container(gap="small"):
         st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
@@ -173,7 +173,7 @@ def _show_details(layer: ReportedLayer, view: View) -> None:
 
 
 def describe_lab_tensor(layer: ReportedLayer) -> str:
-    """Describe what the pages behind the links show of a layer."""
+    """Return a sentence on the tensor that the linked pages show for a layer."""
     x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer)
     others = "Table 1 and Training vs. inference train networks of their own, on handwritten digits."
     if x is None:

@@ -80,7 +80,7 @@ class ReportedLayer:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of the divisor for each axis, or else of the mean; all own without either."""
+        """The rule of the divisor for each axis, or else of the mean; without either, one that averages nothing."""
         return self.fields[1] or self.fields[0] or (OWN,) * len(self.layout)
 
 
@@ -108,7 +108,7 @@ class ReportedModel:
     gap: float | None = None
 
     def list_rows(self) -> list[ReportedLayer | None]:
-        """Return what has a row in the table: the whole model, as None, if there are findings on it; and each layer."""
+        """Return the rows of the table: None for the whole model, if there are findings on it, then each layer."""
         return [*([None] if self.find_problems("") else []), *self.layers]
 
     def find_problems(self, name: str) -> list[ReportedFinding]:
@@ -116,7 +116,7 @@ class ReportedModel:
         return [each for each in self.findings if each.layer == name]
 
     def choose_row(self, name: str) -> ReportedLayer | None:
-        """Return the layer of a name; for "" the first row with a finding, or else the first."""
+        """Return the row of the layer `name`; if there is none, the first row with a finding, or else the first row."""
         rows = self.list_rows()
         named = [row for row in rows if row is not None and row.name == name]
         with_finding = [row for row in rows if self.find_problems(row.name if row else "")]
@@ -124,7 +124,7 @@ class ReportedModel:
 
 
 def parse_model_file(file: ModelFile) -> ReportedModel:
-    """Check a report and its recorded activations.
+    """Check a file's report and recorded activations; return them. Raises InvalidInput.
 
     Raises:
         InvalidInput: another value than `normviz.inspect` writes, with its place.
@@ -151,7 +151,7 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
 
 
 class _ReportPart:
-    """An object of a report, from which values are taken and checked one by one."""
+    """JSON object of a report, whose `take_…` methods return checked values or raise InvalidInput."""
 
     def __init__(self, values: Any, place: str) -> None:
         if not isinstance(values, dict):
@@ -190,7 +190,7 @@ class _ReportPart:
         return float(found)
 
     def take_numbers(self, keys: Sequence[str]) -> dict[str, float]:
-        """Return the numbers of some keys, 0 for those that are missing."""
+        """Map these keys to their numbers, 0 for missing ones."""
         return {key: self.take_number(key) or 0.0 for key in keys}
 
     def take_parts(self, key: str) -> "_ReportPart | None":
@@ -245,7 +245,7 @@ def _parse_layout(letters: str, target: str) -> ArrayLayout:
 
 
 def _parse_fields(part: _ReportPart | None, layout: str) -> ArrayFields:
-    """Return the rules of the mean and of the divisor for each axis."""
+    """Return the averaging rules of the mean and of the divisor: each a tuple of one rule per axis, or None."""
     if part is None:
         return None, None
     mean, divisor = (_parse_rules(part.take_parts(key), layout) for key in ("summation", "suppression"))
@@ -276,7 +276,7 @@ def _clean_text(text: str) -> str:
 
 
 def _quote(value: Any) -> str:
-    """Return the beginning of a value as an error quotes it."""
+    """Return a value as an error message quotes it: its beginning, or a description such as "a list of 3"."""
     if isinstance(value, dict | list):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,}"
     if isinstance(value, int) and abs(value) > MAX_NUMBER:

@@ -29,18 +29,18 @@ OWN_KEY, NAME_KEY, ERROR_KEY, UPLOAD_KEY = (f"{PREFIX}{each}" for each in ("repo
 
 @lru_cache(maxsize=4)
 def read_example(key: str) -> ReportedModel:
-    """Read the recording of an example."""
+    """Read the recording of the example with this key, and return its checked report."""
     name = f"{key}.npz"
     return parse_model_file(read_model_file(name, (EXAMPLES_FOLDER / name).read_bytes()))
 
 
 def get_model(view: View) -> ReportedModel | None:
-    """Return the report that the page's values select; None until the user's own is there."""
+    """Return the report that the page's values select; None until the user has uploaded one."""
     return st.session_state.get(OWN_KEY) if view["source"] == OWN_MODEL else read_example(view["source"])
 
 
 def _fit_layer(given: Any, view: View) -> str:
-    """Return the name of the most similar layer; "" stays: then the page chooses one."""
+    """Return the name of the layer most similar to `given`; "" if none is given, so that the page chooses one."""
     model = get_model(view)
     return (
         make_choice_fitter([layer.name for layer in model.layers])(given, view) if given and model is not None else ""
@@ -63,12 +63,12 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters: the layer only where there is a report."""
+    """Return True if a value matters in this view; the layer does only if there is a report."""
     return name != "layer" or get_model(view) is not None
 
 
 def take_upload() -> None:
-    """Read the uploaded file into the session; keep the report before if it is invalid."""
+    """Read the uploaded file into the session; if it is invalid, keep the previous report and store the error."""
     state, file = st.session_state, st.session_state[UPLOAD_KEY]
     state[ERROR_KEY] = None
     if file is None:

@@ -42,7 +42,7 @@ def describe_influences(layer: ReportedLayer) -> str:
 
 
 def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
-    """Return the rows of a model's table in columns by their titles."""
+    """Map the column titles of a model's table to their cells, one for each row."""
     rows = model.list_rows()
     return {
         "Layer": [row.name if row else WHOLE_MODEL for row in rows],
@@ -53,7 +53,7 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
 
 
 def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
-    """List the titles of the problems, or else of the tips: "⚠ batch too small"; "✓ none found" for neither."""
+    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "✓ none found" for neither."""
     found = dict.fromkeys(finding.problem for finding in model.find_problems(row.name if row else ""))
     if mistakes := [each.title for each in found if each.is_mistake]:
         return f"⚠ {'; '.join(mistakes)}"
@@ -63,7 +63,7 @@ def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
 
 
 def shares_problem(layer: ReportedLayer, model: ReportedModel) -> bool:
-    """Return True if eval() changes the layer's output, and this is a problem of the whole model."""
+    """Return True if eval() changes the layer's output and the report names this as a problem of the whole model."""
     return (layer.gap or 0.0) > NEGLIGIBLE and any(each.problem.is_mistake for each in model.find_problems(""))
 
 
@@ -91,19 +91,19 @@ def describe_layer(layer: ReportedLayer) -> str:
 
 
 def _describe_range(low: float, high: float) -> str:
-    """Describe a range; ends that differ by rounding alone are one number."""
+    """Return a range "low to high" as text; one number if the ends differ by rounding alone."""
     low, high = (0.0 if abs(end) < 1e-6 else float(f"{end:.6g}") for end in (low, high))
     return f"= {typeset(low, 3)}" if high - low < 1e-5 else f"from {typeset(low, 3)} to {typeset(high, 3)}"
 
 
 def name_thread(address: str) -> str:
-    """Name a thread by its address: "pytorch/vision issue 2079"."""
+    """Return the name of a GitHub thread from its address: "pytorch/vision issue 2079"."""
     owner, project, kind, number = address.split("/")[-4:]
     return f"{owner}/{project} {kind.removesuffix('s')} {number}"
 
 
 def write_fix(code: str, name: str) -> str:
-    """Write lines of code for a layer: "model.layer1[0].bn1.eval()"; "layer.eval()" where its name is no path."""
+    """Return code with a layer's path filled in: "model.layer1[0].bn1.eval()"; if no path, "layer.eval()"."""
     parts = name.partition(":")[0].split(".")
     is_path = all(part.isidentifier() or part.isdecimal() for part in parts)
     path = "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in parts)
