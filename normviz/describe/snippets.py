@@ -109,7 +109,7 @@ def _collect_template_values(
     if not 0 <= layer.eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {layer.eps}.")
     sizes = tuple(map(int, shape))
-    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaged_fields(scheme))
+    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaging_fields(scheme))
     return {
         "scheme": scheme,
         "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,

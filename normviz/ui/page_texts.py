@@ -336,8 +336,8 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm learns a length g and a direction v/‖v‖: **w = g · v/‖v‖**. Here stochastic gradient descent "
-        "(SGD) tells 3 from 8.",
+        why="Weight norm learns length and direction: **w = g · v/‖v‖**. Here stochastic gradient descent (SGD) tells "
+        "the digits 3 and 8 apart.",
         first="Raise the **length of v** to 4: is weight norm still faster (a lower loss after as many steps)?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "

@@ -30,13 +30,14 @@ HIDDEN_PARTS = {
     "text": HiddenPart(
         "Heading and text",
         ".st-key-story, .st-key-question, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
-        ".st-key-case-card .stElementContainer:has(.stMarkdown)",
+        ".st-key-case-card .stElementContainer:has(.stMarkdown), "
+        '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
     "controls": HiddenPart(
         "Controls on the page",
         ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
         ":has(> .st-key-cases), .st-key-look-menu, .stDownloadButton, .nv-stages, "
-        '[class*="st-key-"]:is([class*="-player"], [class*="-place"]), .st-key-pair .stButton, '
+        '[class*="st-key-"]:is([class*="-player"], [class*="-place"], [class*="-drag"]), .st-key-pair .stButton, '
         ".nv-under > .nv-legend, .nv-plot > .nv-fold, .stMain .stSlider, "
         ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
     ),
@@ -48,7 +49,8 @@ HIDDEN_PARTS = {
     ),
     "more": HiddenPart(
         "All but the first figure",
-        ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element)",
+        ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element), "
+        '[data-testid="stLayoutWrapper"]:has(> :is(.st-key-cubes, .st-key-lead)) ~ *',
     ),
 }
 """Parts that a link can hide, by their names in the link."""

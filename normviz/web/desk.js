@@ -20,15 +20,15 @@ import { drawGrid } from "./grid.js";
  * @property {Record<string, string>} words
  * @property {Record<string, string>} pages titles of the app's pages by their address
  * @property {GridData} grid the cells of Table 1 to choose from
- * @property {Record<string, AskedQuestion>} cells their questions
+ * @property {Record<string, FullQuestion>} cells their questions
  * @property {{title: string, steps: LessonStep[]}[]} lessons
- * @property {string[]} examples keys of cells and steps that are one click away
+ * @property {Record<string, string>} examples questions that are one click away, by the key of a cell or a step
  * @property {string} step key of the step that is chosen at first
  */
 
-/** @typedef {AskedQuestion & {key: string, question: string, link: string}} LessonStep */
-
 /** @typedef {AskedQuestion & {right: number | null, why: string, link: string}} FullQuestion */
+
+/** @typedef {FullQuestion & {key: string, question: string}} LessonStep */
 
 /**
  * What `read_results` of normviz/classroom/rooms/store.py returns.
@@ -214,10 +214,9 @@ export class Desk {
   /** Draw the buttons of the questions that are one click away, and return them by question. */
   fillExamples() {
     const steps = this.data.lessons.flatMap((lesson) => lesson.steps);
-    const drawn = this.data.examples.map((key) => {
+    const drawn = Object.entries(this.data.examples).map(([key, textContent]) => {
       const step = steps.find((each) => each.key === key);
       const question = step ?? this.data.cells[key];
-      const textContent = step ? step.question : (question?.text.split("\n")[0] ?? "");
       const button = makeElement("button", { type: "button", textContent });
       button.addEventListener("click", () => (step ? this.pickStep(step) : this.pickCell(key)));
       this.part("examples").append(button);
@@ -305,7 +304,7 @@ export class Desk {
     write(this.part(`${place}details`), others.join("\n").trim());
   }
 
-  /** @param {AskedQuestion | undefined} question */
+  /** @param {FullQuestion | undefined} question */
   preview(question) {
     if (!question) return;
     this.form = "key" in question ? "ask-lesson" : "ask";
@@ -313,6 +312,8 @@ export class Desk {
     this.writeQuestion("preview-", question);
     const answers = question.answers.map((text) => makeElement("li", { textContent: `○ ${text}` }));
     this.part("preview-answers").replaceChildren(...answers);
+    write(this.part("preview-right"), question.answers[question.right ?? -1] ?? "");
+    write(this.part("preview-why"), question.why);
   }
 
   show() {

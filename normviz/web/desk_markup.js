@@ -30,6 +30,8 @@ export function buildMarkup(words) {
       <figcaption>${words.preview}</figcaption>
       <div class="phone"><header>normviz</header><p data-part="preview-asked"></p><p data-part="preview-details"></p>
         <ul data-part="preview-answers"></ul></div>
+      <details data-part="answer"><summary>${words["for-lecturer"]}</summary>
+        <p><strong data-part="preview-right"></strong> <span data-part="preview-why"></span></p></details>
     </figure>
     <section data-part="stage" hidden>
       <h2 data-part="asked"></h2>

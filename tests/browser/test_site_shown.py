@@ -42,7 +42,7 @@ def test_a_lesson_is_played_without_a_server_or_a_network(context, folder):
     reason.wait_for()
     assert right.get_attribute("aria-pressed") == "true"
     assert wrong.get_attribute("aria-pressed") == "false"
-    page.get_by_role("heading", name="Batch normalization").wait_for()
+    page.get_by_text("C kept").first.wait_for()
     page.wait_for_selector(DRAWN)
 
     before = page.evaluate(EYE)  # the picture turns, lights up under the pointer, and plays
@@ -56,7 +56,7 @@ def test_a_lesson_is_played_without_a_server_or_a_network(context, folder):
     page.get_by_role("button", name="Pause").wait_for()
 
     assert page.url == f"{address}#{KEY}/1/2"  # the step and the answer
-    page.get_by_role("heading", name="How many of").press("n")
+    page.get_by_role("heading", name="How many numbers").press("n")
     page.wait_for_url(f"{address}#{KEY}/2")
     step.get_by_text("Step 2 of 7").wait_for()
     page.go_back()

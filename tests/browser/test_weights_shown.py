@@ -38,7 +38,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
         page.get_by_role("button", name="Play"), page.get_by_text("SGD changes v and g"),
-        page.get_by_text("Here it does"),
+        page.get_by_text("Faster here, but only"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 300
@@ -46,7 +46,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     assert all(name in words for name in ("start", "lowest loss", "first weight")), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
-    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? The loss does not depend")):
+    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? A shorter v makes larger turns")):
         expect(part).to_be_in_viewport(ratio=1)
 
 

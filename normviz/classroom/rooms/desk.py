@@ -16,15 +16,6 @@ from normviz.topics.table1.table import build_cells
 from normviz.ui.page_texts import PAGE_TEXTS
 from normviz.web.script_routes import prefix_base_path
 
-EXAMPLES = (
-    "batch.dataset-rescaling",
-    "layer.case-rescaling",
-    "layer.weight-vector-rescaling",
-    "weight.dataset-rescaling",
-    "batch-or-layer.6",
-)
-"""Cells of Table 1 and a step of a lesson that the page offers first."""
-
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
     """Return the data of the lecturer's page for `web.components.desk.show_desk`, as a dict.
@@ -40,16 +31,15 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
         "grid": _build_covered_grid(cell, language),
         "cells": _build_cell_questions(language),
         "lessons": list_lesson_steps(language),
-        "examples": [*EXAMPLES],
+        "examples": get_words("examples", language),
         "step": step,
     }
 
 
 @cache
 def _build_cell_questions(language: str) -> dict[str, dict]:
-    """Build the question of each cell, by its key, as students see it."""
-    questions = {key: make_cell_question(key, language) for key in CASE_TITLES}
-    return {key: {"text": each.text, "answers": list(each.answers)} for key, each in questions.items()}
+    """Build the question of each cell and its answer, by the cell's key."""
+    return {key: make_cell_question(key, language).to_data() for key in CASE_TITLES}
 
 
 def _build_covered_grid(cell: str, language: str) -> dict:

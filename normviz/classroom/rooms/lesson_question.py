@@ -1,7 +1,7 @@
 """The question of a step of a lesson, and the link to the step."""
 
 from normviz.classroom.lessons.catalogue import get_lessons
-from normviz.classroom.lessons.lesson import Lesson, LessonPlace, LessonStep
+from normviz.classroom.lessons.lesson import LessonPlace, LessonStep
 from normviz.classroom.lessons.lesson_links import make_step_link
 from normviz.classroom.rooms.records import Question, RefusedRequest
 from normviz.describe.interface_words import DEFAULT_LANGUAGE
@@ -21,7 +21,7 @@ def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question
     right = next(k for k, answer in enumerate(step.answers) if answer.is_right)
     has_one = sum(answer.is_right for answer in step.answers) == 1
     return Question(
-        _write_step_text(lesson, step),
+        _remove_bold(f"{lesson.title}\n{step.text} {step.question}"),
         tuple(_remove_bold(answer.text) for answer in step.answers),
         right if has_one else None,
         _remove_bold(step.answers[right].reason),
@@ -30,27 +30,20 @@ def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question
 
 
 def list_lesson_steps(language: str = DEFAULT_LANGUAGE) -> list[dict]:
-    """Return the lessons as JSON types, with their titles and steps, each with its key, texts, answers and link."""
+    """Return the lessons as JSON types: titles and steps, each with its key, question, answer and link."""
     return [
         {
             "title": _remove_bold(lesson.title),
-            "steps": [
-                {
-                    "key": LessonPlace(lesson.key, k).format_for_link(),
-                    "question": _remove_bold(step.question),
-                    "text": _write_step_text(lesson, step),
-                    "answers": [_remove_bold(answer.text) for answer in step.answers],
-                    "link": make_step_link(step, LessonPlace(lesson.key, k)),
-                }
-                for k, step in enumerate(lesson.steps)
-            ],
+            "steps": [_make_step(step, LessonPlace(lesson.key, k), language) for k, step in enumerate(lesson.steps)],
         }
         for lesson in get_lessons(language).values()
     ]
 
 
-def _write_step_text(lesson: Lesson, step: LessonStep) -> str:
-    return _remove_bold(f"{lesson.title}\n{step.text} {step.question}")
+def _make_step(step: LessonStep, place: LessonPlace, language: str) -> dict:
+    key = place.format_for_link()
+    own = {"key": key, "question": _remove_bold(step.question), "link": make_step_link(step, place)}
+    return make_lesson_question(key, language).to_data() | own
 
 
 def _remove_bold(text: str) -> str:

@@ -44,9 +44,13 @@ class Question:
     why: str = ""
     link: str = ""
 
+    def to_data(self) -> dict:
+        """Return the question as JSON types."""
+        return asdict(self) | {"answers": [*self.answers]}
+
     def to_json(self) -> str:
         """Return the question as JSON, as the database stores it."""
-        return json.dumps(asdict(self))
+        return json.dumps(self.to_data())
 
     @classmethod
     def from_json(cls, stored: str) -> "Question":

@@ -23,7 +23,7 @@ def write_script(view: View) -> PageScript:
     cells = [
         write_text(
             """Which changes of the weights or the data does a normalization cancel? Each network trains beside a twin
-            with one change. If the change cancels, both learn the same way (Ba et al. 2016, Table 1)."""
+            with one change. If the change cancels, both have the same loss at every step (Ba et al. 2016, Table 1)."""
         ),
         write_code(
             "import normviz\nfrom normviz.topics.table1.results import TableResultCache\n"

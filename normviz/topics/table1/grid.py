@@ -19,7 +19,7 @@ from normviz.train.setting import Setting
 
 ANSWER_SIGNS = {"yes": "=", "no": "≠", "fades": "≈", "none": "–"}
 ANSWER_LABELS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unclear"}
-"""Answers as a sign and as a word, by key: whether the network and its twin learn the same."""
+"""Answers as a sign and as a word, by key: whether the network and its twin have the same loss at every step."""
 
 UNCHANGED_TEXT = "δ = 1 changes nothing"
 
@@ -90,7 +90,7 @@ def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool)
 
 
 def classify_case_answer(cell: Cell) -> str:
-    """Return the predicted answer of a cell as a key of `ANSWER_SIGNS`: "yes" if network and twin learn the same."""
+    """Return the predicted answer of a cell as a key of `ANSWER_SIGNS`: "yes" if both losses stay the same."""
     if cell.degenerate or cell.unchanged:
         return "none"
     if cell.fades:

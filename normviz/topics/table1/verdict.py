@@ -42,7 +42,7 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin, a transformed copy of a network: True if it learns the same, False if not, None if unknown."""
+    """Verdict on a twin: True if its losses are those of the network, False if they differ, None if unknown."""
 
     together: bool | None
     why: str | None = None

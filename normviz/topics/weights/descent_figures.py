@@ -89,6 +89,7 @@ def draw_values_by_step(
     """Return a figure of curves of one quantity, by name, over the steps up to `step`.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
+    A third curve is thinner.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
     """
@@ -97,10 +98,11 @@ def draw_values_by_step(
     everything = np.concatenate(list(curves.values()))
     least, most = float(everything.min()), float(everything.max())
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
-    for k, (name, values) in enumerate(curves.items(), first_look):
+    for place, (name, values) in enumerate(curves.items()):
+        k, width = first_look + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
-        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, 3), style_marker(k, colours))
+        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
     figure.update_layout(showlegend=has_legend)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}

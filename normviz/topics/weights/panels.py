@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
-from normviz.core.text import format_number
+from normviz.core.text import capitalize_first, format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
@@ -55,6 +55,9 @@ ANSWERS = {
 }
 """The answer to "Does weight normalization train faster?" by the signs of `compare_losses`."""
 
+STEP_SIZE_ANSWER = "Faster here, but only because its steps are {factor} times as large."
+"""The answer if weight norm ends lower, but no lower than plain SGD whose learning rate gives as large steps."""
+
 FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"
 
 ABOVE_ONE = 1 + 1e-9
@@ -91,9 +94,11 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(_explain_rate_factor(runs))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _explain_runs(theme)
         curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-        _draw_curves(curves, step, "loss", FIGURE_HEIGHT, theme, has_legend=False)
+        if (factor := _format_rate_factor(run)) != "1":
+            curves[f"without, at {factor} times the learning rate"] = runs["scaled"].losses
+        _explain_runs([*curves], theme)
+        _draw_curves(curves, step, "loss", f"calc({FIGURE_HEIGHT} - 2rem)", theme, has_legend=False)
     with right:
         st.markdown(f"Path of the two weights. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
         _draw_plane(runs, step, theme)
@@ -104,38 +109,51 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(_explain_growth(run, rate))
 
 
-_RUN_SENTENCES = {
-    "Without weight norm": "SGD changes w itself.",
-    "With weight norm": "SGD changes v and g.",
-}
-"""What each run trains, in the order of `RUN_NAMES`."""
+_SENTENCES = ("SGD changes w itself.", "SGD changes v and g.", "SGD changes w itself.")
+"""What each curve's run trains."""
+
+_DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
+"""Length and period of each curve's dashes in the legend, in em: solid, dashed, dotted."""
 
 
-def _explain_runs(theme: str) -> None:
-    """Show what the two runs train, in the style of their curves."""
-    dash = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 1.2em) 0 / 100% 4px no-repeat; width: 2.7em"
-    shown = zip((1.2, 0.75), _RUN_SENTENCES.items(), strict=True)  # solid, dashed, as their curves
-    show_legend((dash.format(THEMES[theme].lines[k], length), *texts) for k, (length, texts) in enumerate(shown))
+def _explain_runs(names: list[str], theme: str) -> None:
+    """Show what the named runs train, in the style of their curves."""
+    line = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 {}em) 0 / 100% 4px no-repeat; width: 2.7em"
+    shown = zip(names, THEMES[theme].lines, _DASHES, _SENTENCES, strict=False)  # one each, in their order
+    show_legend((line.format(hue, *dash), capitalize_first(name), text) for name, hue, dash, text in shown)
 
 
 def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
     """Return a sentence with the losses at a step, or, after the last step, with the comparison of both runs."""
     weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
     if step == 0:
-        return f"Before the first step both runs have a loss of {weight}."
+        return f"Before the first step the loss of all runs is {weight}."
     if step < STEPS:
         return f"Step {step}: the loss is {weight} with weight norm, {plain} without."
-    return ANSWERS[compare_losses(runs["weight"], runs["plain"])].format(weight=weight, plain=plain, steps=STEPS)
+    signs, factor = compare_losses(runs["weight"], runs["plain"]), runs["weight"].rate_factors[0]
+    if signs == (-1, -1) and factor > 1 and compare_losses(runs["scaled"], runs["weight"])[1] <= 0:
+        return STEP_SIZE_ANSWER.format(factor=_format_rate_factor(runs["weight"]))
+    return ANSWERS[signs].format(weight=weight, plain=plain, steps=STEPS)
+
+
+def _format_rate_factor(run: DescentPath) -> str:
+    return format_signed(run.rate_factors[0], 2)
 
 
 def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate, and on SGD at that rate."""
-    run = runs["weight"]
-    g, length = (format_number(each[0], 3) for each in (run.g, run.lengths))
+    factor = _format_rate_factor(runs["weight"])
+    weight, plain, scaled = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "plain", "scaled"))
+    if factor == "1":
+        return (
+            "**Why?** At first v is as long as w, so weight norm changes the direction as much as plain SGD. "
+            f"Plain SGD reaches a loss of {plain}, weight norm {weight}."
+        )
+    turns = "A shorter v makes larger" if runs["weight"].rate_factors[0] > 1 else "A longer v makes smaller"
     return (
-        f"**Why?** The loss does not depend on ‖v‖, but the steps do: at first w turns as with a learning rate that is "
-        f"(g/‖v‖)² = ({g}/{length})² = **{format_signed(run.rate_factors[0], 2)}** times as large. Without weight "
-        f"norm, SGD at that learning rate ends with a loss of **{runs['scaled'].losses[-1]:.2f}**."
+        f"**Why?** {turns} turns: the direction changes as if the learning rate were (g/‖v‖)² = **{factor}** times as "
+        f"large. Plain SGD with such steps reaches a loss of **{scaled}**, weight norm {weight}, plain SGD with the "
+        f"same learning rate {plain}."
     )
 
 

@@ -44,7 +44,7 @@ BELONGS = {
 }
 """The panels of each value that does not belong to all of them."""
 
-RUN_NAMES = {"plain": "without", "weight": "weight norm"}
+RUN_NAMES = {"plain": "without weight norm", "weight": "with weight norm"}
 """The parametrizations that are compared, and their names, in the order of their colours."""
 
 

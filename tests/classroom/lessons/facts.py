@@ -170,7 +170,7 @@ def final_losses(key, follow=True):
 
 
 def is_same(key, optimizer="sgd"):
-    """Whether theory, forward pass and training agree that both learn the same way; all have to agree."""
+    """Whether theory, forward pass and training agree that both have the same loss at every step; all have to agree."""
     answers = {cell(key, optimizer).predicted, cell(key, optimizer).forward, cell(key, optimizer).trained}
     assert len(answers) == 1
     return answers == {True}

@@ -52,12 +52,18 @@ def test_a_step_that_is_none_is_refused(key):
         make_lesson_question(key)
 
 
-def test_the_page_gives_no_answer_away_and_has_every_case_once():
+def test_the_table_of_the_page_gives_no_answer_away_and_has_every_case_once():
     data = build_desk_data(Page().cell, "", "en")
     cells = [cell for row in data["grid"]["rows"] for cell in row["cells"]]
     assert {cell["key"]: cell["title"] for cell in cells} == CASE_TITLES
     assert all(cell["covered"] for cell in cells)
     assert data["grid"]["colours"]["changed"].startswith("light-dark(#")
+    for key, answered in data["cells"].items():
+        question = make_cell_question(key)
+        assert (answered["right"], answered["why"]) == (question.right, question.why)
+    steps = {step["key"]: step["question"] for lesson in data["lessons"] for step in lesson["steps"]}
+    assert data["examples"].keys() <= data["cells"].keys() | steps.keys()
+    assert all(steps.get(key, text) == text for key, text in data["examples"].items())
     assert json.loads(json.dumps(data)) == data
 
 

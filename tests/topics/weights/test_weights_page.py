@@ -12,6 +12,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
+from normviz.topics.weights import panels
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, run_sgd
 from normviz.topics.weights.state import BELONGS, ITERATION_COUNT, PARAMS, PREFIX, RUN_NAMES, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
@@ -115,8 +116,14 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(80.0, 32, 2.0, 0.5, 3)).losses[-1]
-    assert "(g/‖v‖)² = (2/0.5)² = **16** times as large" in shown
-    assert f"SGD at that learning rate ends with a loss of **{scaled:.2f}**." in shown
+    assert (
+        "A shorter v makes larger turns: the direction changes as if the learning rate were (g/‖v‖)² = **16**" in shown
+    )
+    weight, plain = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "plain"))
+    reached = (
+        f"reaches a loss of **{scaled:.2f}**, weight norm {weight}, plain SGD with the same learning rate {plain}."
+    )
+    assert reached in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -125,7 +132,8 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
 @pytest.mark.parametrize(
     ("setting", "signs", "words"),
     [
-        (Setting(), (-1, -1), "it does"),
+        (Setting(), (-1, -1), "Faster here, but only because its steps are 16 times as large."),
+        (Setting(rate=0.01, length=2.0, start=0.5), (-1, -1), "Faster here, but only because its steps are 16 times"),
         (Setting(rate=1.0), (-1, 0), "it is faster at first. After 200 steps both losses are about equal."),
         (Setting(start=2.0, length=2.0), (0, -1), "it is no faster at first, but its loss is lower after 200 steps."),
         (Setting(length=1.0, rate=3.0), (0, 0), "it does not: both losses are about equal."),
@@ -140,15 +148,30 @@ def test_the_headline_is_the_answer_of_the_setting(setting, signs, words):
     ratios = weight[1:21].mean() / plain[1:21].mean(), weight[-1] / plain[-1]
     assert signs == tuple(int(ratio > 1 / 0.95) - int(ratio < 0.95) for ratio in ratios)
     losses = f": after 200 steps the loss is {weight[-1]:.2f}, without weight norm {plain[-1]:.2f}."
-    assert f"### Here {words if words.endswith('.') else words + losses}" in said(open_page(**link, step=str(STEPS)))
-    assert "### Here it" not in said(open_page(**link, step=str(STEPS - 1)))
+    expected = words if words.startswith("Faster") else f"Here {words}{'' if words.endswith('.') else losses}"
+    assert f"### {expected}" in said(open_page(**link, step=str(STEPS)))
+    assert f"### {expected}" not in said(open_page(**link, step=str(STEPS - 1)))
+
+
+def test_equal_lengths_have_no_third_curve_and_a_longer_v_makes_smaller_turns():
+    at = open_page(start="4")
+    assert list(drawn(at, "loss")) == [*RUN_NAMES.values()]
+    assert "At first v is as long as w" in said(at)
+    assert "A longer v makes smaller turns" in said(open_page(start="10"))
+
+
+def test_weight_norm_is_faster_by_itself_if_plain_sgd_with_as_large_steps_ends_higher():
+    high, low = (run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=rate)) for rate in (0.1, 1.0))
+    runs = {"weight": low._replace(v=low.v / 2), "plain": high, "scaled": high}
+    assert panels._format_headline(runs, STEPS).startswith("Here it does: after 200 steps the loss is 0.10")
+    assert panels._format_headline(runs | {"scaled": low}, STEPS) == panels.STEP_SIZE_ANSWER.format(factor="4")
 
 
 def test_before_the_first_step_the_answer_is_hidden():
     at = open_page(step="0")
     loss = runs_of()["plain"].losses[0]
     assert set(plots(at)) == {"plane", "loss"}
-    assert f"Before the first step both runs have a loss of {loss:.2f}." in said(at)
+    assert f"Before the first step the loss of all runs is {loss:.2f}." in said(at)
     assert legends(at) == [True]
 
 
@@ -177,6 +200,8 @@ def test_the_pictures_show_the_steps_so_far(step):
     for key, name in RUN_NAMES.items():
         np.testing.assert_allclose(drawn(at, "plane")[name], runs[key].w[until, 1])
         np.testing.assert_allclose(drawn(at, "loss")[name], runs[key].losses[until])
+    scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=16 * Setting().rate))
+    np.testing.assert_allclose(drawn(at, "loss")["without, at 16 times the learning rate"], scaled.losses[until])
     np.testing.assert_allclose(drawn(at, "length")["‖v‖"], run.lengths[until])
     np.testing.assert_allclose(drawn(at, "length")["g"], run.g[until])
     assert axes(at) == axes(open_page(step="100"))  # nothing jumps
