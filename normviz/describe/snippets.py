@@ -59,7 +59,7 @@ class FrameworkLayer(NamedTuple):
 
 
 def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumbers, source: str | None = None) -> str:
-    """Return code for a framework that normalizes an array x with the scheme and stores the result in y.
+    """Return Python code for a framework that normalizes an array x with the scheme and stores the result in y.
 
     Args:
         scheme: the scheme; a framework's layer that computes the same on this shape is used.
