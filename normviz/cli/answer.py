@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Judge each array of a homework answer, and print that it is right or which mistake explains it."""
+    """Judge a homework answer, or a folder of them; print if each array is right, or which mistake explains it."""
     if arguments.answer.is_dir():
         _judge_class(arguments)
         return

@@ -94,7 +94,7 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
 
 
 def split_keys(text: str) -> Invariances:
-    """Split a text at commas into distinct keys."""
+    """Return the distinct keys in a text that commas separate, in their order."""
     return tuple(dict.fromkeys(key.strip() for key in text.split(",") if key.strip()))
 
 
@@ -140,7 +140,7 @@ def explain_refusal(demands: Demands) -> str:
 
 
 def format_schemes(demands: Demands) -> str:
-    """Format the first schemes that meet the demands, a line each, and the number of the others."""
+    """Return a line for each of the first schemes that meet the demands, and one with the number of the others."""
     schemes = find_schemes(demands)
     lines = [format_scheme_line(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
     return "\n".join(
@@ -151,11 +151,12 @@ def format_schemes(demands: Demands) -> str:
 def format_census(sets: list[dict[str, Any]]) -> str:
     """Format a line for each set of invariances: the number and the keys of the schemes that have it."""
     return "\n".join(
-        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_list_keys(kind)}]" for kind in sets
+        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_format_scheme_keys(kind)}]"
+        for kind in sets
     )
 
 
-def _list_keys(kind: dict[str, Any]) -> str:
+def _format_scheme_keys(kind: dict[str, Any]) -> str:
     """Format the keys of the schemes with one set: "layer = layer-channels, group; not counted: divisive"."""
     same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
     hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}
@@ -164,7 +165,7 @@ def _list_keys(kind: dict[str, Any]) -> str:
 
 
 def check_options(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for options that exclude each other, or if none says what to find."""
+    """Raise InvalidInput if options exclude each other or none is given; `training`: the given options on training."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."

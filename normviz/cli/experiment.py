@@ -25,7 +25,7 @@ from normviz.topics.experiments.experiment import Experiment
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the name of an experiment and the options of its page."""
+    """Add the arguments of the commands `experiment` and `sweep`: a name, and the options of its page."""
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [--KEY VALUE …] [--json]")
 
 

@@ -31,7 +31,7 @@ def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
 
 
 def write_finite(path: Path, result: np.ndarray, overflow_message: str) -> None:
-    """Write an array to a .npy file, completely or not at all. Raises InvalidInput if a number is not finite."""
+    """Write an array to a .npy file. Raises InvalidInput with `overflow_message` if a number is not finite."""
     if not np.isfinite(result).all():
         raise InvalidInput(f"{overflow_message} {result.dtype}.")
     write_npy(path, result)

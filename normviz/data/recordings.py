@@ -66,17 +66,17 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
     check_upload_size(name, content)
     suffix = name.lower().rpartition(".")[2]
     if suffix == "json":
-        return ModelFile(read_json(content), {})
+        return ModelFile(parse_json(content), {})
     if suffix != "npz":
         raise InvalidInput(f"{name[:60]} is not a .json or .npz file; `normviz record` writes one.")
     arrays = read_npz(content, 1 + len(PARTS) * MAX_LAYERS)
     report = arrays.pop(REPORT_NAME, None)
     if report is None or report.dtype != np.uint8 or report.ndim != 1:
         raise InvalidInput(f"{name[:60]} holds no report of a model; `normviz record` writes one with it.")
-    return ModelFile(read_json(report.tobytes()), _group_by_layer(arrays))
+    return ModelFile(parse_json(report.tobytes()), _group_by_layer(arrays))
 
 
-def read_json(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
     """Parse UTF-8 bytes of JSON and return the value.
 
     Raises:

@@ -148,7 +148,7 @@ def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationRes
         return f"the weights of every {noun} have length 1" if are_all_near(lengths, 1) else ""
     joint = mean is not None and mean.simplify(shape) == square.simplify(shape)
     name = "variance" if joint and centred else "mean square"
-    measure = f"{name} {_format_range(squares, result, scheme)}"
+    measure = f"{name} {_format_mean_square_range(squares, result, scheme)}"
     if centred and joint:
         return f"{_format_every_field(scheme, square, shape)} has mean 0 and {measure}"
     clauses = [f"{_format_every_field(scheme, mean, shape)} has mean 0"] if centred else []
@@ -160,7 +160,7 @@ def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> st
     return f"every {noun}" if noun else "the whole tensor"
 
 
-def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
+def _format_mean_square_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
     """Format the range of mean squares of x̂, or "1", and why they differ from 1: equal elements, or ε."""
     if are_all_near(squares, 1):
         return "1"

@@ -30,7 +30,7 @@ class AverageTerm(NamedTuple):
 
     @property
     def is_windowed(self) -> bool:
-        """True if the average along the axis runs over a window, whose elements differ from index to index."""
+        """True if the average along the axis runs over a window around each index."""
         return self.summand.endswith("'")
 
 

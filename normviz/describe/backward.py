@@ -25,7 +25,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
     parts, formulas = build_formula_parts(scheme), KIND_FORMULAS[scheme.kind.key]
-    incoming = Formula("incoming", formulas.incoming or f"d{parts.element} = {_format_incoming(scheme, parts)}")
+    incoming = Formula("incoming", formulas.incoming or f"d{parts.element} = {_format_xhat_gradient(scheme, parts)}")
     own = [incoming, *formulas.differentiate(scheme, parts), *_build_parameter_formulas(scheme, parts)]
     own += formulas.differentiate_inside(scheme, parts)
     where = [line for line in build_formulas(scheme) if line.name == "where"]
@@ -49,7 +49,7 @@ def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[F
         yield Formula("bias", f"{format_derivative(bias)} = {format_sum(scheme, scheme.bias)}{dy}")
 
 
-def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_xhat_gradient(scheme: Scheme, parts: FormulaParts) -> str:
     """Format the gradient with respect to x̂, ∂L/∂x̂ = γ ∂L/∂y, or with respect to v if nothing divides."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)

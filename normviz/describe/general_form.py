@@ -104,7 +104,7 @@ class KindFormulas:
             yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
             return
         yield from _build_averages(scheme, parts)
-        divided = _format_divided(scheme, parts)
+        divided = _format_dividend_gradient(scheme, parts)
         if scheme.summation is None or scheme.divides_by_variance:
             yield Formula("input", f"{dx} = {divided}")
             return
@@ -223,10 +223,10 @@ def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
     over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
         yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
-    yield Formula("along", rf"{_format_hat_average(scheme, parts)} = {over}d{square.summand}\,{hat}")
+    yield Formula("along", rf"{_format_xhat_gradient_average(scheme, parts)} = {over}d{square.summand}\,{hat}")
 
 
-def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_dividend_gradient(scheme: Scheme, parts: FormulaParts) -> str:
     """Format ∂L/∂v, or ∂L/∂x if mean and divisor average over the same elements."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
@@ -236,11 +236,11 @@ def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
     mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
     return (
         rf"\frac{{1}}{{{_format_divisor(scheme, parts)}}}\left({d}{mean} - "
-        rf"{parts.hat}\,{_format_hat_average(scheme, parts)}\right)"
+        rf"{parts.hat}\,{_format_xhat_gradient_average(scheme, parts)}\right)"
     )
 
 
-def _format_hat_average(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_xhat_gradient_average(scheme: Scheme, parts: FormulaParts) -> str:
     """Format the symbol of the mean of d x̂, or of its sum if the scheme is `per_fan_in`."""
     both = rf"d\hat{{{parts.tensor}}}"
     return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index

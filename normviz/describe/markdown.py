@@ -20,7 +20,7 @@ _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
 
 
 def escape_markdown(text: object) -> str:
-    r"""Escape a text so that Markdown shows it as it is, in one line.
+    r"""Return a text as one line, escaped so that Markdown shows it as it is.
 
     Markup gets a backslash; a word joiner breaks markup that backslashes do not stop. Unprintable characters become
     U+FFFD, and white space one space.

@@ -58,10 +58,10 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
     """
     return [
         *_build_weight_formulas(scheme),
-        *_build_statistics(scheme),
+        *_define_statistics(scheme),
         *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme),
-        *_build_output(scheme),
-        *_build_definitions(scheme),
+        *_define_output(scheme),
+        *_define_remaining_symbols(scheme),
     ]
 
 
@@ -69,7 +69,7 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
     """List the formulas of a scheme's weight scheme, if any, then those of its mean, divisor and x̂."""
     front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
-    own = [*_build_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
+    own = [*_define_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
     return [*front, *(line for line in own if line.name in shown)]
 
 
@@ -100,7 +100,7 @@ def format_latex_number(value: float) -> str:
     return {"1": power, "-1": f"-{power}"}.get(mantissa, rf"{mantissa}\cdot{power}")
 
 
-def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
+def _define_statistics(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formulas of the mean, the centred element and the divisor."""
     x, index = scheme.symbol, format_element_subscript(scheme)
     averages = build_averages(scheme)
@@ -111,7 +111,7 @@ def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
     yield from KIND_FORMULAS[scheme.kind.key].define_statistic(scheme)
 
 
-def _build_output(scheme: Scheme) -> Iterator[Formula]:
+def _define_output(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formula of y = γ x̂ + β if there are learned parameters, and of max(y, τ) if there is a threshold."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
@@ -130,7 +130,7 @@ def _build_output(scheme: Scheme) -> Iterator[Formula]:
         )
 
 
-def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
+def _define_remaining_symbols(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formulas that define symbols in the other formulas: group sizes, windows, lengths and matrices."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]

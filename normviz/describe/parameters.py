@@ -117,7 +117,7 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 
 
 def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
-    """Return three shapes of a layer's statistic: in this library, in PyTorch and in Keras.
+    """Return the shape of a layer's stored statistic as text: in this library, in PyTorch and in Keras ("–" if none).
 
     A running statistic has the shape of the means over the first field.
     """
@@ -131,7 +131,7 @@ def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, st
 
 
 def _find_shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
-    """Return the shape of a parameter that varies along these axes: here, in PyTorch and in Keras.
+    """Return the shape, as text, of a parameter that varies along these axes: here, in PyTorch and in Keras.
 
     PyTorch puts channels first, and gives parameters of weights all four axes.
     """

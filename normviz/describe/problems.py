@@ -7,7 +7,7 @@ from normviz.core.fields import AXIS_NAMES
 
 @dataclass(frozen=True)
 class Problem:
-    """A kind of problem that a model can have.
+    """Kind of problem of a model: its title, effect and advice, with code and a thread on it.
 
     Attributes:
         title: the problem in at most six words.

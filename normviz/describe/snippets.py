@@ -59,7 +59,7 @@ class FrameworkLayer(NamedTuple):
 
 
 def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumbers, source: str | None = None) -> str:
-    """Return code for a framework that normalizes an array x with the scheme and stores the result in y.
+    """Return Python code for a framework that normalizes an array x with the scheme and stores the result in y.
 
     Args:
         scheme: the scheme; a framework's layer that computes the same on this shape is used.
@@ -74,7 +74,7 @@ def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumb
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
     templates = _FRAMEWORKS[framework]
-    facts = _collect_facts(scheme, templates.language, shape, layer, source)
+    facts = _collect_template_values(scheme, templates.language, shape, layer, source)
     found = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
     facts["threshold"] = None if scheme.threshold is None else float(layer.threshold)
     return render_template(templates.operations if found is None else templates.layer, layer=found, **facts)
@@ -97,11 +97,11 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
         for name, kept, summand in parameters
         if kept is not None
     ]
-    facts = _collect_facts(scheme, _FRAMEWORKS[framework].language, shape, LayerNumbers(eps), None)
+    facts = _collect_template_values(scheme, _FRAMEWORKS[framework].language, shape, LayerNumbers(eps), None)
     return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
-def _collect_facts(
+def _collect_template_values(
     scheme: Scheme, language: str, shape: Shape, layer: LayerNumbers, source: str | None
 ) -> dict[str, Any]:
     """Map the names in the code templates to their values. Raises InvalidInput as `write_snippet` does."""
@@ -109,7 +109,7 @@ def _collect_facts(
     if not 0 <= layer.eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {layer.eps}.")
     sizes = tuple(map(int, shape))
-    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaged_fields(scheme))
+    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaging_fields(scheme))
     return {
         "scheme": scheme,
         "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,

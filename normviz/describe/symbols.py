@@ -79,7 +79,7 @@ def format_mean_square(scheme: Scheme) -> str:
 
 
 def format_fan_in(scheme: Scheme) -> str:
-    """Return the LaTeX of the fan-in, the number of weights of a unit."""
+    """Return the LaTeX of the fan-in, the number of incoming weights of a unit."""
     return "".join(map(format_axis_size, scheme.axes[:-1]))
 
 

@@ -120,7 +120,7 @@ class SchemeOnShape:
 
     @cached_property
     def statistics(self) -> list[FieldStatistics]:
-        """The fields of the scheme with the names of their statistics, the mean first; empty without fields.
+        """The fields that the scheme averages over, each with the names of its statistics, the mean's first.
 
         E_B[v²] is a variance if v is centred over that very box and all of its elements have that box. It is a mean
         square without centring, in windows, and if A and B differ. Whitening has a matrix if a group has several
@@ -140,7 +140,7 @@ class SchemeOnShape:
         return name_axes(self.scheme.axes, self.shape)
 
     def is_averaged(self, axes: Sequence[int]) -> bool:
-        """Return True if several indices along one of these axes share a statistic."""
+        """Return True if elements at several indices along one of these axes share a statistic."""
         fields = [field.simplify(self.shape) for field in self.scheme.fields]
         return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from normviz.inspection.model_copy import find_batch_size, replace_examples
-from normviz.inspection.recording import LayerCall, Recorder, WeightCall, record_pass
+from normviz.inspection.recording import LayerCall, Recorder, WeightedCall, record_pass
 
 SEARCHED = 6
 """The number of calls before a layer that are searched for the one that made its channels."""
@@ -108,7 +108,9 @@ def _is_axis_consumed(model: nn.Module, batch: Any, recorder: Recorder, call: La
     return consumer.channel_axis % consumer.x.ndim in changed
 
 
-def _find_changed_axes(call: LayerCall | WeightCall, other: LayerCall | WeightCall | None) -> tuple[int, ...] | None:
+def _find_changed_axes(
+    call: LayerCall | WeightedCall, other: LayerCall | WeightedCall | None
+) -> tuple[int, ...] | None:
     """Return the axes along which only some indices of a call's input differ; None if nothing differs."""
     if other is None or call.x.shape != other.x.shape or not call.x.is_floating_point():
         return None

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from normviz.inspection.probing import find_parameter_axes
-from normviz.inspection.recording import LayerCall, Recorder, WeightCall
+from normviz.inspection.recording import LayerCall, Recorder, WeightedCall
 
 EXACT = 1e-9
 """Largest difference of the model's output, as a share of the largest one, that is rounding."""
@@ -39,7 +39,7 @@ def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor
 
 
 def _run_folded(
-    norm: nn.Module, before: WeightCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
+    norm: nn.Module, before: WeightedCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
 ) -> Tensor:
     """Return the model's output with the batch norm `norm` folded into the layer before it, by `factor` and `shift`."""
 

@@ -96,7 +96,7 @@ class LayerCall:
 
 
 @dataclass
-class WeightCall:
+class WeightedCall:
     """Recorded call that makes channels with the weight of a module: a dense layer, a convolution or an embedding.
 
     Attributes:
@@ -180,7 +180,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.model, self.disturbed = model, disturbed
         self.layers: dict[str, LayerCall] = {}
-        self.weights: list[WeightCall] = []
+        self.weights: list[WeightedCall] = []
         self.untraced: list[str] = []
         self._order: dict[str, int] = {}
         self._stack: list[tuple[nn.Module, str, tuple[Any, ...], dict[str, Any], int | None]] = []
@@ -322,7 +322,7 @@ class Recorder(TorchFunctionMode):
         weight = args[1] if len(args) > 1 else named.get("weight")
         module, name, kept, kept_named, _ = self._stack[-1] if self._stack else (None, ROOT_NAME, (), {}, None)
         self.weights.append(
-            WeightCall(
+            WeightedCall(
                 module,
                 name,
                 weight if isinstance(weight, Tensor) and func in CHANNEL_AXES else None,

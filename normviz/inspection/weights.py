@@ -9,7 +9,7 @@ from normviz.core.layouts import parse_layout
 from normviz.core.registry import SCHEMES
 from normviz.inspection.layers import LayerReport, measure_statistics
 from normviz.inspection.probing import Probe, probe_function
-from normviz.inspection.recording import Recorder, WeightCall, keep_state, use_modes
+from normviz.inspection.recording import Recorder, WeightedCall, keep_state, use_modes
 from normviz.inspection.scheme_match import list_schemes
 
 LAYOUTS = {2: "OI", 3: "OIW", 4: "OIHW"}
@@ -37,7 +37,7 @@ def inspect_weights(model: nn.Module, recorder: Recorder) -> list[LayerReport]:
     return list(reports.values())
 
 
-def make_weight_function(call: WeightCall, learned: Tensor) -> Callable[[Tensor], Tensor]:
+def make_weight_function(call: WeightedCall, learned: Tensor) -> Callable[[Tensor], Tensor]:
     """Return a function from values of the learned parameter to the weight that the module then uses."""
 
     def compute(values: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ def make_weight_function(call: WeightCall, learned: Tensor) -> Callable[[Tensor]
     return compute
 
 
-def _find_learned_weight(call: WeightCall) -> Tensor | None:
+def _find_learned_weight(call: WeightedCall) -> Tensor | None:
     """Return the parameter from which a module computes its weight; None if the weight is used as it is."""
     if call.module is None or call.weight is None or any(each is call.weight for each in call.parameters):
         return None
@@ -65,7 +65,7 @@ def _find_learned_weight(call: WeightCall) -> Tensor | None:
 
 
 def _build_weight_report(
-    call: WeightCall, learned: Tensor, probe: Probe, compute: Callable[[Tensor], Tensor]
+    call: WeightedCall, learned: Tensor, probe: Probe, compute: Callable[[Tensor], Tensor]
 ) -> LayerReport:
     text = LAYOUTS[learned.ndim]
     text = text if call.is_output_first else f"IO{text[2:]}"
@@ -88,7 +88,7 @@ def _divides_linearly(compute: Callable[[Tensor], Tensor], learned: Tensor) -> b
     return abs(float(divisors[0] + divisors[1] - divisors[2])) <= 1e-9 * float(max(abs(each) for each in divisors))
 
 
-def _is_spectral(call: WeightCall) -> bool:
+def _is_spectral(call: WeightedCall) -> bool:
     """Return True if the largest singular value of the used weight, as a matrix with a row per unit, is about 1."""
     if call.weight is None:
         return False

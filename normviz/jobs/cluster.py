@@ -194,7 +194,7 @@ class SchedulerConnection:
         if error is None or sent.control.should_stop():
             sent.future.set_result(result)
         else:
-            sent.future.set_exception(self._make_readable(error))
+            sent.future.set_exception(self._make_error_readable(error))
 
     def _pass_on_messages(self) -> None:
         """Forward progress reports and cancellations until the connection is lost; then fail all open jobs."""
@@ -214,7 +214,7 @@ class SchedulerConnection:
             self._set_outcome(key, None, self._make_lost_error())
         self.client.close()
 
-    def _make_readable(self, error: Exception) -> Exception:
+    def _make_error_readable(self, error: Exception) -> Exception:
         """Return a lost connection or worker as InvalidInput with a readable message, any other error unchanged."""
         from distributed import KilledWorker
 

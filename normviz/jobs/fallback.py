@@ -31,7 +31,7 @@ MAX_REASON_LENGTH = 80
 
 
 class GpuFailures:
-    """Record of the GPU failures in this process, after which jobs run on the CPU.
+    """Record of the GPU failure in this process, after which all jobs run on the CPU.
 
     Attributes:
         reason: why the GPU is no longer used, in words; empty while it is used.

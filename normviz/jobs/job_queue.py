@@ -106,7 +106,7 @@ class JobQueue:
         on all workers, and that of its own jobs with n = `jobs_per_request`.
         """
         with self._lock:
-            factors = self._measure_factors()
+            factors = self._make_slowdown_function()
             own = [self._estimate_seconds(name, request, factors) for name in dict.fromkeys(request.list_unfinished())]
             ahead = sum(
                 self._estimate_seconds(name, other, factors) for name, other in self._list_jobs_ahead(request).items()
@@ -122,7 +122,7 @@ class JobQueue:
     def estimate_seconds(self, jobs: Sequence[Job[Any]]) -> float:
         """Estimate the seconds that these jobs alone would take on the queue's workers."""
         with self._lock:
-            factors = self._measure_factors()
+            factors = self._make_slowdown_function()
         seconds = [get_modelled_seconds(job) * factors(job.kind) for job in jobs]
         return _bound_shared_seconds(
             sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request)
@@ -157,7 +157,7 @@ class JobQueue:
         run = self._runs.get(name)
         return seconds * factors(kind) * (1 - run.share if run else 1)
 
-    def _measure_factors(self) -> Callable[[str], float]:
+    def _make_slowdown_function(self) -> Callable[[str], float]:
         """Return a function that maps a kind of job to its slowdown, measured divided by modelled seconds."""
         running: dict[str, MeasuredSeconds] = {}
         for run in self._runs.values():

@@ -111,7 +111,7 @@ class WorkerProcess:
             elif kind == LOST:
                 # It may have died before it was chosen: a process exists until its parent waits for it.
                 idle = self._used and began == math.inf
-                raise (IdleWorkerLost if idle else WorkerLost)(self._describe_end())
+                raise (IdleWorkerLost if idle else WorkerLost)(self._kill_and_describe_end())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
                 if kind == RAISED:
@@ -159,7 +159,7 @@ class WorkerProcess:
                 self._messages.put(pickle.load(out))
         self._messages.put((LOST, None))
 
-    def _describe_end(self) -> str:
+    def _kill_and_describe_end(self) -> str:
         """Kill the process if it still runs, and return a sentence with its exit code or signal."""
         self._process.kill()  # it may only have closed its output
         code = self._process.wait()
@@ -281,7 +281,7 @@ class ProcessExecutor(Executor):
     def _perform_or_retry(
         self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: JobLimits
     ) -> Any:
-        """Run a job; if its process dies, run it once more in another process."""
+        """Call `function` on a job in a worker process, once more if it dies; return the result, or None if stopped."""
         died = False
         while not control.should_stop():
             try:

@@ -171,7 +171,7 @@ class ResultCache:
                     return self._run_on_store(path, wait, work)
                 except DamagedFile as damage:
                     self._damaged.add(digests[0])
-                    _set_file_aside(path, damage, wait)
+                    _rename_damaged_file(path, damage, wait)
             raise OSError("one damaged file follows another")
         except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError if there is no home folder
             self._report_once(f"Results cannot be cached: {error}.")
@@ -190,10 +190,10 @@ class ResultCache:
                 store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
                 if not _is_set_up(store):
                     with _hold_file_lock(path, wait):
-                        _check_inode(path, inode)
+                        _check_file_is_current(path, inode)
                         if not _is_set_up(store):
                             store.executescript(SETUP_SQL)
-                _check_inode(path, inode)
+                _check_file_is_current(path, inode)
                 store.execute("PRAGMA synchronous = NORMAL")
                 self._hold_file_open(path, inode)
                 return work(store)
@@ -229,7 +229,7 @@ def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
         yield
 
 
-def _set_file_aside(path: Path, damage: DamagedFile, wait: float) -> None:
+def _rename_damaged_file(path: Path, damage: DamagedFile, wait: float) -> None:
     """Rename a damaged file to NAME.damaged, unless another process already has."""
     with _hold_file_lock(path, wait):
         if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
@@ -241,7 +241,7 @@ def _set_file_aside(path: Path, damage: DamagedFile, wait: float) -> None:
         print(f"Cached results were damaged: {path} is now {aside.name}, and a new file is begun.", file=sys.stderr)
 
 
-def _check_inode(path: Path, inode: int) -> None:
+def _check_file_is_current(path: Path, inode: int) -> None:
     """Raise DamagedFile if another process has renamed the file since its `inode` was read."""
     if not path.exists() or path.stat().st_ino != inode:
         raise DamagedFile(inode, is_empty=False)

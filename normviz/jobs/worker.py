@@ -52,7 +52,7 @@ def run_worker() -> None:
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
-    _offer_to_end()
+    _volunteer_for_memory_killer()
     initialize, preparations = pickle.loads(tasks.get())
     initialize()
     while True:
@@ -62,7 +62,7 @@ def run_worker() -> None:
                 prepare()
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
-        control.write(_answer_task(task, control))
+        control.write(_perform_pickled_task(task, control))
         release_memory()
 
 
@@ -79,7 +79,7 @@ def _read_tasks(source: BinaryIO, tasks: SimpleQueue[bytes], stop_event: Event) 
             tasks.put(message)
 
 
-def _answer_task(task: bytes, control: PipeControl) -> bytes:
+def _perform_pickled_task(task: bytes, control: PipeControl) -> bytes:
     """Run a pickled task; return the pickled message with its result or error."""
     try:
         function, job, limits = pickle.loads(task)
@@ -99,7 +99,7 @@ def _make_picklable(error: Exception) -> Exception:
     return error
 
 
-def _offer_to_end() -> None:
+def _volunteer_for_memory_killer() -> None:
     """Have the Linux kernel kill this process before the server when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))

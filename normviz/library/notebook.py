@@ -30,7 +30,7 @@ def format_scheme_html(scheme: Scheme) -> str:
 
 
 def format_scheme_latex(scheme: Scheme) -> str:
-    """Format the formulas of a scheme in LaTeX."""
+    """Return the formulas of a scheme as one block of LaTeX."""
     from normviz.describe.notation import build_main_formulas
 
     lines = r" \\ ".join(line.latex.replace("=", "&=", 1) for line in build_main_formulas(scheme))

@@ -52,7 +52,7 @@ class Picture:
 
     @cached_property
     def html(self) -> str:
-        """The picture as a web page that loads nothing: plotly.js, scripts and styles are part of it."""
+        """The picture as the HTML of a self-contained web page, with plotly.js, scripts and styles in it."""
         return build_web_page(self._messages)
 
     def to_html(self, path: str | PathLike[str]) -> None:

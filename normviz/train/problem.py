@@ -84,7 +84,7 @@ def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NE
     return [place for place, change in found if change is None or change.key == key]
 
 
-class TrainingFailure(NamedTuple):
+class NonFiniteTensor(NamedTuple):
     """Step, counted from 1, and name of the first tensor of a network that was not finite in training."""
 
     step: int

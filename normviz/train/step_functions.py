@@ -94,5 +94,5 @@ def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], 
 
 
 def replay_graph(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
-    """Replay a captured step; the unused `step` keeps alive the tensors of the graph, and `number` is not used."""
+    """Replay a captured step in place; holding `step` keeps its tensors alive, and `number` only fits the signature."""
     captured.replay()

@@ -14,7 +14,7 @@ from normviz.train.problem import (
     BASE_POSITIONS,
     MEASURED_NETWORKS,
     NETWORKS,
-    TrainingFailure,
+    NonFiniteTensor,
     TrainingProblem,
     make_problem,
 )
@@ -140,17 +140,17 @@ def measure_output_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
 @torch.inference_mode()
 def iterate_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
-) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
+) -> Iterator[dict[tuple[int, int], NonFiniteTensor]]:
     """Train the networks again; yield a dict of each one's first tensor that is not finite, by (scheme, network).
 
     It is yielded after every step, with the failures so far. Ends when all networks have one.
     """
-    found: dict[tuple[int, int], TrainingFailure] = {}
+    found: dict[tuple[int, int], NonFiniteTensor] = {}
 
     def watch(name: str, tensor: torch.Tensor) -> None:
         wrong = ~tensor.isfinite() if tensor.ndim == 2 else ~tensor.isfinite().flatten(2).all(2)
         for place in map(tuple, wrong.nonzero().tolist()):
-            found.setdefault((corner[0] + place[0], corner[1] + place[1]), TrainingFailure(step + 1, name))
+            found.setdefault((corner[0] + place[0], corner[1] + place[1]), NonFiniteTensor(step + 1, name))
 
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)

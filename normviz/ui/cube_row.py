@@ -15,7 +15,7 @@ from normviz.core.text import join_words
 from normviz.describe.wording import SchemeOnShape, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
-from normviz.ui.tensor import store_sent_focus
+from normviz.ui.tensor import store_chosen_element
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import CubeParts, DrawnFigure
 
@@ -33,7 +33,7 @@ def show_cubes(
     """
     drawn = draw_cube_row(schemes, x, xhats, view, theme, colouring)
     on_view = make_view_callback("cubes plot", [camera])
-    parts = replace(drawn.cube, on_focus=lambda: store_sent_focus("cubes plot"), on_view=on_view)
+    parts = replace(drawn.cube, on_focus=lambda: store_chosen_element("cubes plot"), on_view=on_view)
     show_figure(drawn.figure, key="cubes", height=drawn.height, alt=drawn.alt, cube=parts)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 
 def draw_expandable(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
-    """Draw an expander or popover and return it; draw its content only if its attribute `open` is True.
+    """Draw an expander or popover and return it, so that the caller draws its content only if its `open` is True.
 
     Once it is drawn, only the browser opens and closes it: a run that began before the reader closed it must not open
     it again. So its label must not change, since Streamlit takes another label for another element.

@@ -12,7 +12,7 @@ _TURN = Lock()
 
 @contextmanager
 def wait_for_turn(elements: int) -> Iterator[None]:
-    """Hold a lock while a large picture is drawn, so that one is drawn at a time; `elements`: its size.
+    """Let one picture of more than LARGE_PICTURE_ELEMENTS `elements` at a time run the block; others need not wait.
 
     A waiting thread leaves the interpreter to others; thirty computing threads would block all other sessions.
     """

@@ -6,7 +6,7 @@ import streamlit as st
 
 
 def show_legend(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Show a line for each colour.
+    """Show a line for each colour: a square of it, its name and a sentence.
 
     Args:
         rows: colour in CSS, name, and sentence; HTML of this app, not of its visitors.

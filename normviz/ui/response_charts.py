@@ -18,7 +18,7 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 
 
 def show_response_chart(element_response: SaturationCurve | SplitSaturationCurve, eps: float, theme: str) -> None:
-    """Show x̂ of one element over the contrast, one curve for each ε, the page's ε first."""
+    """Show a chart of one element's x̂ against the contrast, with a curve for each ε, the page's ε first."""
     curves = {
         f"ε = {typeset(e)}": element_response.compute_response(CONTRASTS, e)
         for e in dict.fromkeys((eps, *RESPONSE_EPS))
@@ -28,7 +28,7 @@ def show_response_chart(element_response: SaturationCurve | SplitSaturationCurve
 
 @ignore_float_warnings
 def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
-    """Show f(αcx + s) of one element over the contrast c, one curve for each α, the scheme's own first."""
+    """Show a chart of f(αcx + s) of one element against the contrast c, with a curve for each α."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
     assert function is not None

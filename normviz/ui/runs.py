@@ -47,7 +47,7 @@ def start_without_click(jobs: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True)
 class RunSource:
-    """Description of the jobs of one kind of page: how to queue them, and where their results go.
+    """Source of the jobs of one kind of page: functions that list them, queue them and store their results.
 
     Attributes:
         find_missing: returns the jobs without a complete result, for the value that a page shows.
@@ -148,7 +148,7 @@ class PageRun:
 
 
 def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bool = False) -> PageRun:
-    """Return the session's run for what the page shows, and submit its missing jobs if they are wanted.
+    """Return the session's run for `shown`, the current one or a new one; submit its missing jobs if they are wanted.
 
     Args:
         source: the jobs of this page.

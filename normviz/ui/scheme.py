@@ -109,11 +109,11 @@ def apply_radii(scheme: Scheme, view: View) -> Scheme:
     """Return the scheme with the page's window radii, along the axes that have windows."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
-    return scheme.with_fields(*(_add_windows(field, radius, view["over"]) for field, radius in radii))
+    return scheme.with_fields(*(_restrict_windows(field, radius, view["over"]) for field, radius in radii))
 
 
-def _add_windows(field: Field, radius: int, over: list[str]) -> Field:
-    """Return a copy of the averaging rules with this radius for windows along those axes of `over` that have them."""
+def _restrict_windows(field: Field, radius: int, over: list[str]) -> Field:
+    """Return the field with its windows set to this radius along the axes `over`, and removed along all others."""
     window = Rule("window", radius)
     rules = zip(field.rules, AXES["activation"], strict=True)
     return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))

@@ -72,7 +72,7 @@ def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None
                 )  # fmt: skip
 
 
-def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
+def draw_scheme_buttons(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
     """Draw buttons to choose several schemes: frequent and chosen ones in a row, all of `keys` behind "More…"."""
     state = st.session_state
     row = list_frequent_schemes(keys, frequent, state[key])
@@ -89,12 +89,12 @@ def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[st
 
 
 def list_frequent_schemes(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the schemes that `choose_frequent_schemes` shows as buttons: the frequent or chosen ones of `keys`."""
+    """Return the schemes that `draw_scheme_buttons` shows as buttons: the frequent or chosen ones of `keys`."""
     return [each for each in keys if each in frequent or each in chosen]
 
 
 def colour_frequent_schemes(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Colour the buttons of `choose_frequent_schemes` by scheme key; `row` lists their schemes in order."""
+    """Colour the buttons of `draw_scheme_buttons` by scheme key; `row` lists their schemes in order."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"

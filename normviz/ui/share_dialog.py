@@ -26,7 +26,7 @@ def request_share_dialog() -> None:
 
 @dataclass(frozen=True)
 class SharedPage:
-    """A page to share.
+    """Page to share: its address, its values, and the restrictions of its link.
 
     Attributes:
         page: its name, `PAGE` of its state.

@@ -147,8 +147,8 @@ def explain_missing_data(view: View) -> str:
     )
 
 
-def store_sent_focus(key: str) -> None:
-    """Store the element index that a component has sent as the chosen element."""
+def store_chosen_element(key: str) -> None:
+    """Make the element chosen, whose index the component with this session key has sent."""
     st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
 
 

@@ -101,7 +101,7 @@ def draw_file_upload(placeholder: str) -> None:
 
 
 def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
-    """Draw a button that sets the largest drawable shape, if this one is too large."""
+    """Draw a button that shrinks the shape to at most `limit` elements, if it has more."""
     fitting = fit_shape(view, limit)
     if fitting.items() <= view.items():
         return
@@ -131,14 +131,14 @@ def draw_radius_control(prefix: str, label: str) -> None:
 
 
 def draw_mean_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the controls of the mean's windows: their radius and their axes."""
+    """Draw the controls of the windows: the radius of the mean's, and the `axes` along which they run."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
     st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, **make_widget_arguments(f"{prefix}radius_a"))
     st.pills("Windows along", axes, selection_mode="multi", **make_widget_arguments(f"{prefix}over"))
 
 
 class UploadedTensor(NamedTuple):
-    """File of the user: its name, its array as read, whether it is a picture, and notes on reading it."""
+    """File of the user: its name, its array as read, True if it is a picture, and notes on how it was read."""
 
     name: str
     array: np.ndarray

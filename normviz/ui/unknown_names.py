@@ -41,7 +41,7 @@ def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[
 
 
 def shorten_text(text: str) -> str:
-    """Cut a long text to the length of a note, and end it with an ellipsis.
+    """Return a text, cut to the length of a note with an ellipsis if it is longer.
 
     >>> shorten_text("a" * 41) == "a" * 39 + "…"
     True

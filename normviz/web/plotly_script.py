@@ -15,7 +15,7 @@ def get_plotly_version() -> str:
 
 @cache
 def read_plotly_script() -> bytes:
-    """Read plotly.js.
+    """Return the source of the plotly.js that the installed plotly package holds.
 
     Raises:
         InvalidInput: plotly is not installed.

@@ -114,7 +114,7 @@ def _format_toml_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> 
 
 
 class LessonChecker:
-    """Checks the values of a file against their rules, and collects the mistakes.
+    """Checker of a lesson's values against their rules, which collects the mistakes.
 
     Attributes:
         mistakes: lines of file, line and reason.
@@ -134,7 +134,7 @@ class LessonChecker:
     def check_table(
         self, location: LocationInFile, raw: Mapping[str, Any], rules: Mapping[str, FieldRule]
     ) -> dict[str, Any]:
-        """Return the checked values of a table, with None for invalid ones."""
+        """Return the checked values of the table at `location`, defaults included, with None for invalid ones."""
         for name in raw.keys() - rules.keys():
             alike = get_close_matches(name, rules, 1)
             meant = f"did you mean {alike[0]!r}?" if alike else f"it may hold {join_words(sorted(rules))}."
@@ -149,7 +149,7 @@ class LessonChecker:
         return found
 
     def _check_value(self, location: LocationInFile, raw: Any, rule: FieldRule) -> Any:
-        """Return a checked value, None if it is invalid."""
+        """Return the value `raw` if it obeys its rule; otherwise record a mistake and return None."""
         if rule.kind == "switch":
             return raw if isinstance(raw, bool) else self.add_mistake(location, "it is true or false.")
         if rule.kind == "number":
@@ -171,7 +171,7 @@ class LessonChecker:
         return self._check_text(location, raw, rule)
 
     def _check_list(self, location: LocationInFile, raw: Any, rule: FieldRule) -> list[Any] | None:
-        """Return a checked list of texts or of tables, None if it is invalid."""
+        """Return a list of texts or tables if it obeys its rule; otherwise record a mistake and return None."""
         kind, noun = (dict, f"tables, each below [[{location[-1]}]]") if rule.kind == "tables" else (str, "texts")
         if not isinstance(raw, list) or not all(isinstance(each, kind) for each in raw):
             return self.add_mistake(location, f"it is a list of {noun}.")
@@ -182,7 +182,7 @@ class LessonChecker:
         return [self.check_table((*location, k), each, rule.rules or {}) for k, each in enumerate(raw)]
 
     def _check_text(self, location: LocationInFile, raw: Any, rule: FieldRule) -> str | None:
-        """Return a checked text or link, its white space as single spaces; None if it is invalid."""
+        """Return a text or link with single spaces; if it is invalid, record a mistake and return None."""
         if not isinstance(raw, str):
             return self.add_mistake(location, "it is a text in quotes.")
         text = " ".join(raw.split())

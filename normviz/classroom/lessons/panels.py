@@ -46,7 +46,7 @@ def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
 
 
 def show_lesson_bar() -> bool:
-    """Show the bar of the lesson that the link names; return True if it names one."""
+    """Show the bar of the lesson that the page's URL names; return True if it names one."""
     place = find_place(st.query_params.get(LESSON_PARAM))
     st.session_state[RESET_LINK_KEY] = {} if place is None else make_place_link(place)[1]
     if place is None:

@@ -97,7 +97,7 @@ def _format_step(lesson: Lesson, k: int, pictures: Mapping[str, str], words: Wor
 <h2 tabindex="-1">{format_lesson_html(step.question)}</h2></div>
 <div class="answers"><ol>{answers}</ol>
 <div role="status">{_format_reasons(step, words)}</div></div>
-<nav>{_format_turns(lesson.key, number, count, words)}</nav>
+<nav>{_format_step_links(lesson.key, number, count, words)}</nav>
 </section>
 """
 
@@ -117,7 +117,7 @@ def _format_reasons(step: LessonStep, words: Words) -> str:
     return f'{reasons}<p class="look"><strong>{words["look"]}</strong> {format_lesson_html(step.look)}</p>'
 
 
-def _format_turns(key: str, number: int, count: int, words: Words) -> str:
+def _format_step_links(key: str, number: int, count: int, words: Words) -> str:
     """Return the HTML of the links to the previous and next step, or to the list at either end."""
     before, after = (f"#{key}/{k}" if 1 <= k <= count else "#" for k in (number - 1, number + 1))
     following = words["next" if number < count else "finish"]

@@ -58,7 +58,7 @@ def format_words_html(text: str) -> str:
 
 
 def format_table_html(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Format columns by name as an HTML table, whose first column names the rows."""
+    """Format a dict of columns by title as an HTML table; the cells of the first column are the rows' headings."""
     head = "".join(f'<th scope="col">{format_lesson_html(name)}</th>' if name else "<td></td>" for name in columns)
     rows = ""
     for first, *others in zip(*columns.values(), strict=True):

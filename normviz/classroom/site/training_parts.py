@@ -77,13 +77,13 @@ def draw_table_parts(view: View) -> list[StepPart]:
         return [make_words_part("table", write_answers_table(cells, schemes, setting))]
     cell = next(cell for cell in cells if get_cell_key(cell) == view["cell"])
     scheme = next(scheme for scheme in schemes if scheme.key == cell.scheme)
-    case = make_words_part("case", _write_case(cell, scheme, setting, view["follow"]))
+    case = make_words_part("case", _format_case_html(cell, scheme, setting, view["follow"]))
     if view["panel"] != "script":  # which the page opens with the answer
         return [case]
     return [case, *_draw_case_answer(cell, scheme, setting, view["follow"])]
 
 
-def _write_case(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> str:
+def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> str:
     """Return a case as HTML: its title, a picture of the change, and the change in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")

@@ -111,7 +111,7 @@ class Kind:
         assert scheme.suppression is not None
         return scheme.suppression.compute_statistics_shape(shape)
 
-    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+    def find_averaging_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
         """Return the fields over which x and v² are averaged; None where the kind averages neither."""
         return scheme.summation, None
 

@@ -68,7 +68,7 @@ class GeneralKind(Kind):
             return array_namespace(result.v).ones((1,) * 4)
         return broadcast_statistic(invert(result.deviation), result.v.shape)
 
-    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+    def find_averaging_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
         return scheme.summation, scheme.suppression
 
 

@@ -39,7 +39,7 @@ class SpectralKind(GeneralKind):
         u, v, inverse = _find_leading_vectors(result.v)
         return (1 - result.xhat * array_namespace(u).reshape(u * v, result.v.shape)) * inverse
 
-    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+    def find_averaging_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
         return scheme.summation, None
 
 

@@ -76,7 +76,7 @@ def _draw_picture(stages: dict[str, np.ndarray], focus: Index, ring: str) -> Non
     """Draw the last two stages, with a handle that slides between them; `ring`: colour of the chosen pixel's ring."""
     (before, x), (after, xhat) = list(stages.items())[-2:]
     images = _convert_stages(stages, focus)
-    ends = ("{} to {}".format(*(typeset(end, 3) for end in _find_range(values))) for values in (x, xhat))
+    ends = ("{} to {}".format(*(typeset(end, 3) for end in _find_finite_range(values))) for values in (x, xhat))
     alt = (
         "The picture: left of a handle x, from {}, right of it x̂, from {}; the chosen pixel is in "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
@@ -89,7 +89,7 @@ def _draw_picture(stages: dict[str, np.ndarray], focus: Index, ring: str) -> Non
 def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np.ndarray]:
     """Convert the stages to pixels: x on the scale of the original, x̂ from −3 to 3."""
     drawn = {name: _select_channels(values, focus) for name, values in stages.items()}
-    scale = _find_range(drawn["original"])
+    scale = _find_finite_range(drawn["original"])
     return {
         name: convert_to_pixels(values, *((-GREY_LIMIT, GREY_LIMIT) if name == "normalized" else scale))
         for name, values in drawn.items()
@@ -112,13 +112,13 @@ def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
-def _find_range(values: np.ndarray) -> tuple[float, float]:
+def _find_finite_range(values: np.ndarray) -> tuple[float, float]:
     """Return the smallest and the largest finite value; (0, 0) if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
-def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
+def _format_pixel_formula(pixel: SaturationCurve, before: float, eps: float) -> str:
     """Return the formula with a pixel's numbers; "" if one is not finite, or all numbers near the pixel are 0."""
     v, square = pixel.v, pixel.root**2
     if not np.isfinite([before, v, square]).all() or not eps + square:
@@ -167,7 +167,7 @@ def show_pixel_response(
     st.markdown("## How does one pixel respond to contrast?")
     st.markdown(
         f"**Row {focus[1]}, column {focus[2]}**; a click on the picture chooses another pixel.  \n"
-        f"{_compute_pixel(pixel, before, eps)}  \nThe curve: all pixels are multiplied by c."
+        f"{_format_pixel_formula(pixel, before, eps)}  \nThe curve: all pixels are multiplied by c."
     )
     show_response_chart(pixel, eps, theme)
     st.markdown(_describe_response(pixel, eps))

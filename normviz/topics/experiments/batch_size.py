@@ -38,7 +38,7 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     start_table,
 )
-from normviz.topics.experiments.training_history import to_percent
+from normviz.topics.experiments.training_history import clip_to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Batch sizes that are compared."""
@@ -179,7 +179,7 @@ def _draw_error_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"Batches of {size}",
-            make_outcome_curves(begun_outcomes[size], lambda each: each.get_at_best_rate("test"), scale=to_percent),
+            make_outcome_curves(begun_outcomes[size], lambda run: run.get_at_best_rate("test"), scale=clip_to_percent),
             "step", "test error, %", "y",
         )
         for size in sizes
@@ -200,7 +200,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True)):
         found = [each[k] for each in ended_outcomes.values()]
         last = np.stack([each.final_errors for each in found])
-        errors.append(make_band_curve(label, sizes, last, look, to_percent, points=True))
+        errors.append(make_band_curve(label, sizes, last, look, clip_to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}

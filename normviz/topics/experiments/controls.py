@@ -23,9 +23,9 @@ from normviz.topics.experiments.state import (
 from normviz.ui import custom
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import (
-    choose_frequent_schemes,
     choose_list_entry,
     colour_frequent_schemes,
+    draw_scheme_buttons,
     list_frequent_schemes,
 )
 from normviz.ui.settings import Controls
@@ -57,7 +57,7 @@ def draw_controls(view: View) -> None:
     declared = get_declarations(experiment.setting)
     with st.container(horizontal=True, vertical_alignment="center", key="settings"):
         if "schemes" in given:
-            choose_frequent_schemes(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
+            draw_scheme_buttons(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Advanced"):
             chosen = get_chosen_schemes(given)

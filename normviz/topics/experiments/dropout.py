@@ -34,7 +34,7 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
-    describe_progress,
+    describe_start,
     join_verdicts,
     start_table,
 )
@@ -165,7 +165,7 @@ def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors without normalization and with the first scheme."""
     if not ended_outcomes:
-        return describe_progress(each.name for each in begun_outcomes.values())
+        return describe_start(each.name for each in begun_outcomes.values())
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended_outcomes), None)
     shown = [each for place, each in ended_outcomes.items() if place == (normed, False) or each.name == "neither"]
     shown = shown or list(ended_outcomes.values())[:1]

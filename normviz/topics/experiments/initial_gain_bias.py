@@ -31,7 +31,7 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     tabulate,
 )
-from normviz.topics.experiments.training_history import make_job_step, to_percent
+from normviz.topics.experiments.training_history import clip_to_percent, make_job_step
 from normviz.train.cost import estimate_dense_seconds
 
 FIRST_GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -168,7 +168,9 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
             if along:
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
-                curves.append(make_band_curve(setting.labels[k], x, found, setting.looks[k], to_percent, points=True))
+                curves.append(
+                    make_band_curve(setting.labels[k], x, found, setting.looks[k], clip_to_percent, points=True)
+                )
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"

@@ -26,11 +26,11 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     describe_extent,
-    describe_progress,
+    describe_start,
     format_percent,
     start_table,
 )
-from normviz.topics.experiments.training_history import to_percent
+from normviz.topics.experiments.training_history import clip_to_percent
 
 
 def _list_rates(low: float, high: float) -> tuple[float, ...]:
@@ -142,8 +142,8 @@ def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpe
 def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Return a figure of the test error over the learning rate, and by step at each scheme's best rate."""
     shown, rates, levels = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer], [100 * setting.most]
-    over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, to_percent)
-    course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=to_percent)
+    over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, clip_to_percent)
+    course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=clip_to_percent)
     panels = [
         CurvePanel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels),
         CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
@@ -164,7 +164,7 @@ def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outco
     """Return the headline: the scheme whose largest learning rate exceeds that of no normalization most."""
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
-        return describe_progress(each.name for each in outcomes.values())
+        return describe_start(each.name for each in outcomes.values())
     gains = [
         (each, compare_seed_by_seed(each.log_largest_rates, plain.log_largest_rates, LOG_RATE_SPACING))
         for each in others

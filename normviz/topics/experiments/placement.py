@@ -43,7 +43,7 @@ from normviz.topics.experiments.reports import (
     Verdict,
     VerdictKey,
     describe_extent,
-    describe_progress,
+    describe_start,
     join_verdicts,
     make_band_curve,
     start_table,
@@ -233,7 +233,7 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
-    return describe_progress(f"{name} norm" for name in runs)
+    return describe_start(f"{name} norm" for name in runs)
 
 
 def _judge_gradients(depth: Arrays) -> Verdict:

@@ -38,7 +38,7 @@ from normviz.topics.experiments.reports import (
     Verdict,
     VerdictKey,
     describe_extent,
-    describe_progress,
+    describe_start,
     join_verdicts,
     make_band_curve,
     start_table,
@@ -256,7 +256,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
 def _format_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
     """Return the headline: the range over γ of the gradient's factor per step, or the progress until it is measured."""
     gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
-    return gains or describe_progress(setting.names[k] for k in begun_results)
+    return gains or describe_start(setting.names[k] for k in begun_results)
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> Verdict:

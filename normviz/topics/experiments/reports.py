@@ -98,7 +98,7 @@ NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
 """The verdict before the last network is trained."""
 
 
-def describe_progress(names: Iterable[str]) -> str:
+def describe_start(names: Iterable[str]) -> str:
     """Return the headline before the first result: "Training of batch norm has begun." or "Nothing is trained yet."."""
     begun = [*names]
     return f"Training of {join_words(begun, 'and')} has begun." if begun else "Nothing is trained yet."
@@ -181,7 +181,7 @@ def make_band_curve(
         x: the positions of the values, (…).
         values: (…, seeds).
         look: the colour of the curve.
-        scale: function of the means and of the ends of the intervals, such as `to_percent`.
+        scale: function of the means and of the ends of the intervals, such as `clip_to_percent`.
         points: True to mark each value.
         apart: True to draw nothing between the values.
     """

@@ -97,6 +97,6 @@ class TrainingHistory:
         return {"losses": means, **errors, **self.extra_results, "measured": measured}
 
 
-def to_percent(errors: np.ndarray) -> np.ndarray:
+def clip_to_percent(errors: np.ndarray) -> np.ndarray:
     """Return error rates in per cent, at least 0.1 for a logarithmic axis (one of 450 test digits is 0.22)."""
     return np.maximum(100 * errors, 0.1)

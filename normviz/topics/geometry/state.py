@@ -73,5 +73,5 @@ def get_rate_run(training: rate.RateSetting) -> rate.TrainingCurves:
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def get_twin_gaps(training: rate.RateSetting) -> dict[str, dict[int, float]]:
-    """Return the score gaps of the copies that start from δW, by optimizer and power p of their rate η δᵖ."""
+    """Return {optimizer: {p: gap}}: how far the scores of runs from δW at rate η δᵖ are from those from W."""
     return {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}

@@ -33,7 +33,7 @@ from normviz.ui.link import View, draw_segments
 from normviz.ui.locks import make_widget_arguments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
-from normviz.ui.tensor import store_sent_focus
+from normviz.ui.tensor import store_chosen_element
 from normviz.web.components.element import show_chosen_element
 from normviz.web.components.picture import convert_to_pixels
 from normviz.web.components.plot import show_figure
@@ -74,7 +74,7 @@ def show_element_panel(
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
     roles = AXIS_ROLES[bound.scheme.tensor]
     data = build_element_data(view, bound, x, result, layer, roles, theme)
-    show_chosen_element(data, "element", lambda: store_sent_focus("element shown"))
+    show_chosen_element(data, "element", lambda: store_chosen_element("element shown"))
     twins = describe_equal_schemes(bound.scheme, bound.shape)
     if twins:
         st.info(twins, icon=":material/equal:")

@@ -8,7 +8,7 @@ from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube, has_pictures
 from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
-from normviz.ui.tensor import is_picture, store_sent_focus
+from normviz.ui.tensor import is_picture, store_chosen_element
 from normviz.web.components.plot import show_figure
 
 
@@ -19,7 +19,8 @@ def show_lab_cube(view: View, bound: SchemeOnShape, x: np.ndarray, result: Norma
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_grey)
     drawn = draw_lab_cube(
         bound, x, result, get_layer_numbers(view, scheme), look, theme,
-        view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
+        view={param.name: view[param.name] for param in LOOK_PARAMS},
+        on_focus=lambda: store_chosen_element("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
     )  # fmt: skip
     show_figure(drawn.figure, key="cube", alt=drawn.alt, cube=drawn.cube)

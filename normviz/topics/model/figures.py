@@ -57,7 +57,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
     first, *others = gaps
     largest = sorted(others, key=lambda name: -gaps[name])[: MAX_BARS - 1]
     names = [first, *(name for name in others if name in largest)]
-    labels = [_shorten(name) for name in names]
+    labels = [_shorten_layer_name(name) for name in names]
     percent = [100 * gaps[name] for name in names]
     figure.add_bar(
         x=percent, y=list(range(len(names))), orientation="h", marker={"color": colours.inference}, showlegend=False,
@@ -82,7 +82,7 @@ def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str
         return None
     others = [letter for letter in "THWN" if letter in layout] or ["C"]
     down = min(others, key=lambda letter: intended is not None and layer.rules[layout.index(letter)] == OWN)
-    grids = {f"{_shorten(layer.name)} now" if intended else "": _number_fields(layer, down, layer.rules)}
+    grids = {f"{_shorten_layer_name(layer.name)} now" if intended else "": _number_fields(layer, down, layer.rules)}
     if intended:
         rules = tuple(FULL if letter == "C" else OWN for letter in layout)
         grids[f"as in {intended.label} norm"] = _number_fields(layer, down, rules)
@@ -114,6 +114,6 @@ def _number_fields(layer: ReportedLayer, down: str, rules: Sequence[Rule]) -> np
     return numbers[0][:, None] * (numbers[1].max() + 1) + numbers[1]
 
 
-def _shorten(name: str) -> str:
+def _shorten_layer_name(name: str) -> str:
     """Return a layer's name without markup, cut to the space in a figure."""
     return escape(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", quote=False)

@@ -76,7 +76,11 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
     with st.container(gap="xsmall", key="findings"):
         st.markdown(f"### {summarize_model(model)}")
         st.dataframe(
-            tabulate_rows(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row"
+            tabulate_rows(model),
+            hide_index=True,
+            key=TABLE_KEY,
+            on_select=_store_clicked_row,
+            selection_mode="single-row",
         )
         show_unmeasured(model)
 
@@ -87,7 +91,7 @@ def show_unmeasured(model: ReportedModel) -> None:
         st.caption(escape_markdown(note))
 
 
-def _take_row() -> None:
+def _store_clicked_row() -> None:
     """Store the clicked row of the table as the page's layer."""
     state = st.session_state
     model, rows = get_model({"source": state[PREFIX + "source"]}), state[TABLE_KEY]["selection"]["rows"]

@@ -86,7 +86,7 @@ class ReportedLayer:
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """Finding of a report: the layer ("" for the model), what was found, and the kind of problem."""
+    """Finding of a report: the layer's name ("" for the whole model), what was found, and the kind of problem."""
 
     layer: str
     finding: str
@@ -155,11 +155,11 @@ class _ReportPart:
 
     def __init__(self, values: Any, place: str) -> None:
         if not isinstance(values, dict):
-            raise InvalidInput(f"{place} is {_quote(values)}; an object as report.to_json() has it is needed.")
+            raise InvalidInput(f"{place} is {_quote_value(values)}; an object as report.to_json() has it is needed.")
         self.values, self.place = values, place
 
     def refuse(self, key: str, needed: str) -> InvalidInput:
-        return InvalidInput(f"{key!r} of {self.place} is {_quote(self.values.get(key))}; {needed} is needed.")
+        return InvalidInput(f"{key!r} of {self.place} is {_quote_value(self.values.get(key))}; {needed} is needed.")
 
     def take_list(self, key: str, most: int) -> list[Any]:
         found = self.values.get(key)
@@ -275,7 +275,7 @@ def _clean_text(text: str) -> str:
     return replace_unseen(" ".join(text[:MAX_TEXT].split()))
 
 
-def _quote(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     """Return a value as an error message quotes it: its beginning, or a description such as "a list of 3"."""
     if isinstance(value, dict | list):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,}"

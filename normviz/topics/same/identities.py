@@ -48,7 +48,7 @@ def _change_axis_lengths(axes: str, shape: Shape, convert_length: Callable[[int]
     return tuple(convert_length(n) if name in axes else n for n, name in named)
 
 
-def make_single_condition(axes: str) -> ShapeCondition:
+def require_length_one(axes: str) -> ShapeCondition:
     """Make the shape condition, such as "H = W = 1", that all of these axes have length 1."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
@@ -201,13 +201,13 @@ IDENTITIES: dict[str, Identity] = index_by_key(
     ),
     Identity(
         "one-channel", "With one channel: is layer norm the same as instance norm?", _make_scheme_side("layer"),
-        _make_scheme_side("instance"), "The only channel of an example is its whole layer.", make_single_condition("C"),
+        _make_scheme_side("instance"), "The only channel of an example is its whole layer.", require_length_one("C"),
         sources=("I03",),
     ),
     Identity(
         "one-case", "With one example: is batch norm the same as instance norm?", _make_scheme_side("batch"),
         _make_scheme_side("instance"),
-        "The only example is the whole mini-batch.", make_single_condition("N"), sources=("I02",),
+        "The only example is the whole mini-batch.", require_length_one("N"), sources=("I02",),
     ),
     Identity(
         "over-positions", "Is layer norm over H and W the same as instance norm?", _make_scheme_side("layer-spatial"),
@@ -217,14 +217,14 @@ IDENTITIES: dict[str, Identity] = index_by_key(
     Identity(
         "over-positions-one-case", "With one example: is layer norm over H and W the same as batch norm?",
         _make_scheme_side("layer-spatial"), _make_scheme_side("batch"),
-        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.", make_single_condition("N"),
+        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.", require_length_one("N"),
         sources=("L05",),
     ),
     Identity(
         "dense", "After a dense layer (H = W = 1): is layer norm over H, W, C the same as layer norm over C?",
         _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
         "Without positions, the channels of an example are its whole layer.",
-        make_single_condition("HW"),
+        require_length_one("HW"),
     ),
     Identity(
         "centred-rms", "Is RMS norm of a centred input the same as layer norm over C?",
@@ -251,7 +251,7 @@ IDENTITIES: dict[str, Identity] = index_by_key(
         "layer-is-batch-at-one-case", "With one example: is layer norm the same as batch norm?",
         _make_scheme_side("layer"),
         _make_scheme_side("batch"), "Layer norm mixes the channels, and batch norm never does.",
-        make_single_condition("N") & make_several_condition("C"), holds=False, sources=("L05",),
+        require_length_one("N") & make_several_condition("C"), holds=False, sources=("L05",),
     ),
     Identity(
         "layer-is-over-positions", "Is layer norm the same as each channel’s picture normalized alone?",

@@ -17,7 +17,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
 from normviz.topics.table1.training import TableTrainingJob, TableTrainingOutcome
 from normviz.train import cost
-from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, TrainingFailure
+from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, NonFiniteTensor
 from normviz.train.setting import Setting
 
 Part = TypeVar("Part")
@@ -34,7 +34,7 @@ class NetworkRecord(NamedTuple):
     """
 
     losses: np.ndarray
-    failure: TrainingFailure | None
+    failure: NonFiniteTensor | None
     device: str = ""
     seconds: float = 0.0
 
@@ -85,7 +85,7 @@ class TableResultCache:
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
 
-    def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> TrainingFailure | None:
+    def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> NonFiniteTensor | None:
         """Return the point where a network became non-finite; None if it did not, or if that is not known yet."""
         return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 

@@ -174,7 +174,7 @@ def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
-    centre, square = scheme.kind.find_averaged_fields(scheme)
+    centre, square = scheme.kind.find_averaging_fields(scheme)
     return ScriptNormalizer(
         scheme=scheme, function="normalize" + suffix, x=x, axes=axes,
         centre=average(centre, "average" if alike else "centre_average"),

@@ -12,7 +12,7 @@ from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import Job, JobStep
 from normviz.train import cost
-from normviz.train.problem import TrainingFailure
+from normviz.train.problem import NonFiniteTensor
 from normviz.train.setting import Setting
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TableTrainingOutcome(NamedTuple):
     """
 
     losses: np.ndarray
-    failures: dict[tuple[int, int], TrainingFailure]
+    failures: dict[tuple[int, int], NonFiniteTensor]
     device: str
     seconds: float = 0.0
 

@@ -66,7 +66,7 @@ def get_table_queue() -> JobQueue:
 
 
 @st.cache_resource
-def get_long_queue() -> JobQueue:
+def get_long_training_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
     return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed=get_speed_estimator())
 
@@ -100,7 +100,7 @@ FORWARD_SOURCE = RunSource(
 )
 TRAINING_SOURCE = RunSource(
     find_missing_trainings,
-    lambda jobs: get_table_queue() if is_short(jobs) else get_long_queue(),
+    lambda jobs: get_table_queue() if is_short(jobs) else get_long_training_queue(),
     lambda job, outcome: get_table_result_cache().store_outcome(job, outcome),
     is_automatic=is_short,
 )

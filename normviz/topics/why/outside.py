@@ -32,7 +32,7 @@ def sample_bias_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
-    """Run gradient descent on b; without `through_normalization`, the gradient treats the mean as constant.
+    """Run gradient descent on a bias b before the mean is subtracted; return b and the loss after every step.
 
     `through_normalization`: ∂L/∂b = Σ_i ∂L/∂x_i; otherwise E[x] counts as constant, ∂L/∂b = Σ_i ∂L/∂x̂_i.
     """

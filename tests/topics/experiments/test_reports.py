@@ -7,7 +7,7 @@ import torch
 from normviz.describe.seeds import MeanDifference, find_clear_differences, find_clear_signs
 from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining
 from normviz.topics.experiments.reports import Verdict, describe_extent, join_verdicts, make_band_curve, tabulate
-from normviz.topics.experiments.training_history import TrainingHistory, make_job_step, to_percent
+from normviz.topics.experiments.training_history import TrainingHistory, clip_to_percent, make_job_step
 
 ERRORS = np.array([[[0.9, 0.7], [0.5, 0.5]], [[0.1, 0.3], [0.2, 0.4]]])
 """Of two measured steps, two rates and two seeds."""
@@ -55,7 +55,7 @@ def test_errors_that_clearly_fall_in_the_second_half_of_the_training_are_undertr
 
 
 def test_a_band_is_scaled_with_its_ends():
-    curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, to_percent, points=True)
+    curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, points=True)
     assert (curve.look, curve.points, curve.apart) == (3, True, False)
     assert curve.y.tolist() == pytest.approx([20.0, 0.1])
     assert curve.low[0] == 0.1

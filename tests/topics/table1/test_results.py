@@ -19,7 +19,7 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import TrainingFailure, iterate_failures
+from normviz.train.twins import NonFiniteTensor, iterate_failures
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -276,6 +276,6 @@ def test_the_tensor_that_overflows_first_is_named():
     half = replace(SETTING, dtype="float16", rate=1000.0)  # float16 ends at 65,504
     rows = [SCHEMES["batch"], SCHEMES["rms"]]
     *_, found = iterate_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
-    assert found[0, 0] == TrainingFailure(3, "the normalized summed inputs of layer 1")
+    assert found[0, 0] == NonFiniteTensor(3, "the normalized summed inputs of layer 1")
     *_, found = iterate_failures(rows, replace(half, dtype="float32"), [0])
     assert found == {}

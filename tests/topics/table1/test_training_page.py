@@ -68,7 +68,7 @@ class Clock:
 def _usual_speed(monkeypatch):
     """Trainings take as long as modelled, whatever tests before have held up: the page asks before long ones."""
     speed = SpeedEstimator()
-    for name in ("get_table_queue", "get_long_queue"):
+    for name in ("get_table_queue", "get_long_training_queue"):
         monkeypatch.setattr(getattr(training_panels, name)(), "speed", speed)
 
 
@@ -250,7 +250,7 @@ def idle(monkeypatch):
             future.set_running_or_notify_cancel()
             return future
 
-    for name in ("get_table_queue", "get_long_queue"):
+    for name in ("get_table_queue", "get_long_training_queue"):
         queue = JobQueue(Idle(), workers=1)
         monkeypatch.setattr(training_panels, name, lambda queue=queue: queue)
     return Idle

@@ -125,8 +125,8 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
     yield expect_equal("of the formula at the first unit alone", found["first"])
 
 
-def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Return by scheme the power of a factor on `change` with which a Fisher block grows, by seed."""
+def measure_exponents(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
+    """Return for each scheme, over several seeds, the k with which a block grows as cᵏ if `change` grows by c."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
@@ -156,7 +156,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
             "other": twins[0],
         }
 
-    block, found = measure_fisher_powers(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
+    block, found = measure_exponents(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
@@ -176,9 +176,7 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how the Fisher information of the gain scales with the weights and with the data."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
-        rows = [
-            measure_fisher_powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys
-        ]
+        rows = [measure_exponents(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys]
         return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
 
     def off(outputs: str) -> tuple[float, ...]:
@@ -193,7 +191,7 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
     values = scaled("length", "batch", "layer")
     yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
     yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
-    values = measure_fisher_powers(seed, "γ", "length")["none"]
+    values = measure_exponents(seed, "γ", "length")["none"]
     yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)

@@ -183,7 +183,7 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
     "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the source's code with PyTorch's layer: at one ε, at default ε, and on tiny numbers."""
+    """Yield trials that compare the blog's code with PyTorch's layer: at equal ε, at default ε, and on tiny numbers."""
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
     ours = measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed)
     largest = "largest difference between x̂ of the source's code and of PyTorch's layer"

@@ -43,7 +43,7 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
             drawn = draw_run_curve(curves, key, theme)
             show_figure(drawn.figure, key, drawn.alt, drawn.height)
     losses = curves.losses[:, 0]
-    st.markdown(explain_growth(curves))
+    st.markdown(explain_norm_growth(curves))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
         f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
@@ -69,8 +69,8 @@ def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFi
     return DrawnFigure(draw_curve_panels([panel], theme), alt, "23rem")
 
 
-def explain_growth(curves: rate.TrainingCurves) -> str:
-    """Explain in sentences why ‖W‖ only grows, and how closely the run follows Pythagoras' equation."""
+def explain_norm_growth(curves: rate.TrainingCurves) -> str:
+    """Return sentences on why ‖W‖ only grows, and how closely ‖W′‖² = ‖W‖² + η²‖∂L/∂W‖² holds in the run."""
     least = curves.shortest[:, 0].min()
     if least < -ROUNDING:
         return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."

@@ -73,7 +73,7 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
         return "Subtracting the mean moves x onto a plane."
-    if stage == "divide" and not _is_inside(long.before):
+    if stage == "divide" and not _is_shortened_by_eps(long.before):
         return "Dividing keeps the direction, not the length."
     if stage == "divide":
         return "ε keeps x̂ inside the circle."
@@ -115,7 +115,7 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
     """Describe in a sentence where x̂ lies: on the circle of radius √3, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
-    if _is_inside(forward):
+    if _is_shortened_by_eps(forward):
         return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
     return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
@@ -128,6 +128,6 @@ def _write_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
     return f"Vectors in space. {said}{turns}."
 
 
-def _is_inside(forward: ForwardPass) -> bool:
-    """Return True if ε keeps x̂ visibly inside the circle."""
+def _is_shortened_by_eps(forward: ForwardPass) -> bool:
+    """Return True if ε makes x̂ visibly shorter than the radius √n of the drawn circle."""
     return float(1 - np.linalg.norm(forward.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE

@@ -94,7 +94,7 @@ def _name_digit(view: View, batch: StreamBatch) -> str:
 def draw_digits(
     view: View, stream_trace: StreamTrace, averages: RunningAverages, batch: StreamBatch, theme: str
 ) -> DrawnFigure:
-    """Draw the digits of the batch, and their outputs at the page's unit."""
+    """Return a figure of the digits of a batch, each with its output at the hidden unit that the page shows."""
     widest = float(compute_max_output(stream_trace, averages, view["eps"])[view["unit"] - 1])
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
     outputs = {name: values[:, unit] for name, values in batch.output.items()}
