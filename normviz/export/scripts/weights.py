@@ -18,7 +18,9 @@ def write_script(view: View) -> PageScript:
 
 def _write_weight_norm(view: View) -> PageScript:
     cells = [
-        write_text("Two runs of SGD learn to tell 3 from 8: one changes w, the other v and g of w = g v/‖v‖."),
+        write_text(
+            "Runs of SGD learn to tell the digits 3 and 8 apart. With weight norm they change v and g of w = g v/‖v‖."
+        ),
         write_code(
             """
             from normviz.topics.weights.descent import PARAMETRIZATIONS, Setting, run_sgd
@@ -26,6 +28,9 @@ def _write_weight_norm(view: View) -> PageScript:
             setting = $setting
             print(setting)
             runs = {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in $keys}
+            factor = float(runs["weight"].rate_factors[0])
+            runs["scaled"] = run_sgd(PARAMETRIZATIONS["plain"], setting, rate_factor=factor)
+            print(f"scaled: plain, at {factor:.8g} times the learning rate")
             """,
             setting=write_settings_code(build_settings(Setting, view)),
             keys=tuple(RUN_NAMES),
