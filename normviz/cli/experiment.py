@@ -137,7 +137,7 @@ def _parse_value(declared: Declaration, text: str) -> Any:
 
 
 class ExperimentParser(argparse.ArgumentParser):
-    """Parser of an experiment's options; its errors are InvalidInput."""
+    """Parser of an experiment's options that raises InvalidInput for errors instead of exiting."""
 
     def error(self, message: str) -> Never:
         """Raise InvalidInput with the message, where argparse would print the usage and exit."""

@@ -84,7 +84,7 @@ class Countdown:
 
 
 class SpeedEstimator:
-    """Estimator of measured over modelled seconds for each kind of job; safe in threads.
+    """Estimator of the ratio of measured to modelled seconds for each kind of job; safe in threads.
 
     Args:
         guess: returns the expected ratio of a kind before one of its jobs has run.

@@ -125,7 +125,7 @@ def get_page_parts(page: str) -> PageParts:
 
 
 def list_figures(page: str, view: Mapping[str, object]) -> dict[str, str]:
-    """List the figures that a page shows with these values: their labels by key, the main figure first."""
+    """Map the keys of the figures that a page shows with these values to their labels, the main figure first."""
     parts = get_page_parts(page)
     shown = view.get(parts.panel)
     return {key: each.label for key, each in parts.figures.items() if not each.panels or shown in each.panels}

@@ -44,7 +44,7 @@ def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str,
 
 
 def make_step_link(step: LessonStep, place: LessonPlace | None = None) -> str:
-    """Make the link to a place in a lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1".
+    """Return the link to a step at a place in its lesson, such as "/compare?schemes=batch&lesson=batch-or-layer.1".
 
     Without a place: the link of the step's page, with all its parts.
     """

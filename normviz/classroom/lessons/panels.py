@@ -38,7 +38,7 @@ def find_place(text: str | None) -> LessonPlace | None:
 
 
 def make_place_link(place: LessonPlace | None) -> tuple[str, dict[str, str]]:
-    """Make the link to a place in a lesson, or, for None, to the list of lessons: the page's script, and the values."""
+    """Return the page's script name and URL parameters for a place in a lesson; None stands for the list of lessons."""
     if place is None:
         return LIST_PAGE, {}
     page, values, _ = split_step_link(get_lessons()[place.key].steps[place.step], place.answer is not None)

@@ -15,7 +15,7 @@ from normviz.web.plot_message import DrawnFigure, build_plot_message
 
 @dataclass(frozen=True)
 class StepPart:
-    """A part of the picture of a step.
+    """Part of a step's picture: a Plotly figure or HTML, by theme.
 
     Attributes:
         component: what draws it in the browser: "plot", "twins", or "words" for HTML.

@@ -69,7 +69,7 @@ def load_digit_components() -> np.ndarray:
 def normalize_sums(key: str, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return x̂ (examples, units) at ε = 0 for data (examples, inputs) and weights (inputs, units)."""
     scheme = SCHEMES[key]
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return x @ compute_xhat(w[None, None], scheme, 0.0)[0, 0]
     return compute_xhat((x @ w)[:, None, None], scheme, 0.0)[:, 0, 0]
 
@@ -78,7 +78,7 @@ def compute_output_jacobian(key: str, x: np.ndarray, w: np.ndarray, gain: float)
     """Return J = ∂z/∂θ, (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`)."""
     scheme = SCHEMES[key]
     eps = None if scheme.eps is None else 0.0
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         inner = compute_jacobian(w[None, None], scheme, eps).reshape(*w.shape, *w.shape)
         by_weight = np.einsum("ne,eidj->nijd", x, inner)
     else:
