@@ -81,7 +81,7 @@ WORDS = {
     ),
     "claims": (" claims:",),
     "design": ("### ",),
-    "model": ("standard deviation of a layer", "1. Return your model"),
+    "model": ("found in this model with", "1. Write a function"),
     "gradients": ("#### 1. Compute",),
     "why": ("### Batch norm came in",),
 }

@@ -11,7 +11,7 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
-from normviz.core.text import capitalize_first, join_words
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import ArrayJob, Arrays, Results
@@ -327,9 +327,10 @@ def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: 
     (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
     if len(sizes) == len(BATCH_SIZES):
         return f"{capitalize_first(winner)} beats {loser} at every batch size."
-    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1]:  # the answer to "Who needs large batches?"
-        own, others = (f"{np.mean(ended_outcomes[sizes[0]][k].final_errors):.0%}" for k in pair)
-        return f"{capitalize_first(name)} does: at batch size {sizes[0]} its error is {own}, {other}’s {others}."
+    own, others = (np.mean(ended_outcomes[sizes[0]][k].final_errors) for k in pair)
+    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1] and others:  # "Who needs large batches?"
+        ratio = typeset(own / others, 2)
+        return f"{capitalize_first(name)} does: at size {sizes[0]} it errs {ratio} times as often."
     return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
