@@ -338,7 +338,7 @@ PAGE_TEXTS = (
         question="Does weight normalization train faster?",
         why="Weight norm learns length and direction: **w = g · v/‖v‖**. Here stochastic gradient descent (SGD) tells "
         "the digits 3 and 8 apart.",
-        first="Raise the **length of v** to 4: is weight norm still faster (a lower loss after as many steps)?",
+        first="Raise the **length of v** to 4: is weight norm still faster (a lower loss at the same step)?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "

@@ -68,7 +68,7 @@ def _draw_stages(stages: dict[str, np.ndarray], focus: Index) -> None:
         f"<figcaption>{name}<br><b>{_format_contrast(stages[name])}</b></figcaption></figure>"
         for name, pixels in _convert_stages(stages, focus).items()
     )
-    st.caption(f"Contrast (standard deviation of pixels), {' ÷ '.join(_name_sides(stages))}:")
+    st.caption("Contrast (standard deviation), right ÷ left half:")
     st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
 
 
@@ -94,11 +94,6 @@ def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np
         name: convert_to_pixels(values, *((-GREY_LIMIT, GREY_LIMIT) if name == "normalized" else scale))
         for name, values in drawn.items()
     }
-
-
-def _name_sides(stages: dict[str, np.ndarray]) -> tuple[str, str]:
-    """Return the names of the right and the left half."""
-    return ("dark", "light") if "darkened" in stages else ("right", "left")
 
 
 def _format_contrast(x: np.ndarray) -> str:
@@ -152,12 +147,11 @@ def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    contrasts = {name: _format_contrast(stages[name]) for name in [*stages][-2:]}
-    if "–" in contrasts.values():
+    before, after = (_format_contrast(pixels) for pixels in [*stages.values()][-2:])
+    if "–" in (before, after):
         return "The contrast is no finite number here."
-    side, other = _name_sides(stages)
-    numbers = ", ".join(f"{name} {contrast.rstrip('%')}" for name, contrast in contrasts.items())
-    return f"### Contrast of the {side} side, in % of the {other} side’s: {numbers}."
+    here, there = ("In the shadow", "in the light") if "darkened" in stages else ("At the right", "at the left")
+    return f"### {here} the contrast is {before} of that {there}; normalized, {after}."
 
 
 def show_pixel_response(

@@ -35,7 +35,7 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Return a figure of paths of two weights over the loss, up to a step.
+    """Return a figure of paths of two weights over the loss, up to a step; a third path is thinner.
 
     Args:
         grid: x and y of the losses, of `make_square_grid`.
@@ -50,7 +50,9 @@ def draw_descent_paths(
     _draw_loss(figure, x, y, losses, colours)
     for k, (name, points) in enumerate(paths.items()):
         curve = points[:, 0], points[:, 1]
-        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, 4), style_marker(k, colours))
+        _draw_up_to_step(
+            figure, name, curve, step, style_curve(k, colours, 4 if k < 2 else 2), style_marker(k, colours)
+        )
     start = points[0]
     for point, other, symbol, text in ((start, lowest, "circle", "start"), (lowest, start, "star", "lowest loss")):
         figure.add_scatter(

@@ -94,19 +94,31 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
         st.markdown(_explain_rate_factor(runs))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-        if (factor := _format_rate_factor(run)) != "1":
-            curves[f"without, at {factor} times the learning rate"] = runs["scaled"].losses
-        _explain_runs([*curves], theme)
-        _draw_curves(curves, step, "loss", f"calc({FIGURE_HEIGHT} - 2rem)", theme, has_legend=False)
+        named = _name_runs(runs)
+        _explain_runs([*named], theme)
+        _draw_curves(
+            {name: each.losses for name, each in named.items()},
+            step,
+            "loss",
+            f"calc({FIGURE_HEIGHT} - 2rem)",
+            theme,
+            has_legend=False,
+        )
     with right:
-        st.markdown(f"Path of the two weights. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
+        st.markdown(f"w has two weights here. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
         _draw_plane(runs, step, theme)
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
         _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_look=len(runs))
         st.markdown(_explain_growth(run, rate))
+
+
+def _name_runs(runs: dict[str, DescentPath]) -> dict[str, DescentPath]:
+    """Return the drawn runs by name; the plain run at a larger or smaller learning rate is left out if it is equal."""
+    named = {name: runs[key] for key, name in RUN_NAMES.items()}
+    factor = _format_rate_factor(runs["weight"])
+    return named if factor == "1" else named | {f"without, at {factor} times the learning rate": runs["scaled"]}
 
 
 _SENTENCES = ("SGD changes w itself.", "SGD changes v and g.", "SGD changes w itself.")
@@ -169,8 +181,8 @@ def _draw_curves(
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
-    """Draw the loss over the plane of the two weights, with both runs' paths up to a step."""
-    drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
+    """Draw the loss over the plane of the two weights, with the paths of the runs up to a step."""
+    drawn = {name: run.w for name, run in _name_runs(runs).items()}
     best, start = get_best_weights(), runs["weight"].w[0]
     grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
