@@ -55,9 +55,9 @@ class CubeStage(NamedTuple):
     scale: int = 0
 
 
-def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
-    """Return one translucent uint8 level for all cells, through which highlighted cells show, and the legend's data."""
-    return np.ones(shape, np.uint8), {"kind": "plain"}
+def make_plain_levels(shape: Shape, is_solid: bool = False) -> tuple[np.ndarray, dict]:
+    """Return one uint8 level for all cells and the legend's data; unless `is_solid`, a highlight shows through."""
+    return np.ones(shape, np.uint8), {"kind": "plain", "solid": is_solid}
 
 
 def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
@@ -266,7 +266,7 @@ def style_cells(legend: dict, colours: Theme) -> dict:
         "colorscale": scale,
         "showscale": bar is not None,
         "colorbar": bar,
-        "opacity": 0.22 if legend["kind"] == "plain" else 1,
+        "opacity": 0.22 if legend["kind"] == "plain" and not legend.get("solid") else 1,
     }
 
 

@@ -100,7 +100,7 @@ export function colourPixels(image, pixels) {
 }
 
 class Picture {
-  split = 50; // percent of the width at which the handle is
+  split = 75; // percent of the width at which the handle is
   /** @type {Pixel[]} */
   pending = []; // sent and not yet echoed by the server
   timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none

@@ -61,7 +61,7 @@ def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
     sent = []
     page.on("websocket", lambda socket: sent.append("new"))
     turns = page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn")
-    assert split(picture) == 50
+    assert split(picture) == 75
     before = seen(picture, 0.8)
     grip, frame = picture.locator(".grip").bounding_box(), picture.locator(".frame").bounding_box()
     page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)

@@ -213,6 +213,13 @@ def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme)
     np.testing.assert_array_equal(meshes[0].intensity, levels_of(kind, shape)[0].ravel())
 
 
+@pytest.mark.parametrize("is_solid", [True, False])
+def test_plain_cells_are_solid_if_nothing_is_to_show_through(is_solid):
+    shape = (4, 4, 4, 6)
+    figure = cube.draw_cube(compute_layout("folded", shape), *cube.make_plain_levels(shape, is_solid))
+    assert (figure.data[0]["opacity"] == 1) == is_solid
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_hues_of_the_scale_are_where_the_levels_are(theme):
     scale = figure_of((4, 4, 4, 6), "folded", "hues", theme).data[0].colorscale

@@ -105,7 +105,7 @@ def _compute_colour_levels(
     if colour in values:
         return cube.compute_value_levels(values[colour])
     if colour == "field" or scheme.field is None:
-        return cube.make_plain_levels(x.shape)
+        return cube.make_plain_levels(x.shape, is_solid=scheme.field is None)
     return cube.compute_statistic_levels(x.shape, scheme.field)
 
 
