@@ -115,7 +115,7 @@ def test_other_numbers_and_another_scheme_while_it_stands_at_a_stage(stages):
     lab.soon(lambda: stages.extent() == pytest.approx([8, 4, 1], abs=1e-4))
     lab.point(0.5, 0.5)
     lab.soon(lambda: "μ = " in lab.readout)
-    lab.open_select("More normalizations", "Without statistics: None")
+    lab.open_select("More normalizations", "Without statistics: No norm")
     expect(stages.root).to_be_hidden()
     lab.soon(lambda: stages.extent() == [8, 4, 16])
 
