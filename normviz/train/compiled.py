@@ -123,7 +123,7 @@ class CompiledTraining:
         losses: torch.Tensor,
     ) -> None:
         self.kernels, self.setting, self.losses = kernels, setting, losses.numpy()
-        self.done, self.chunk, self.thread = 0, 1, local()
+        self.done, self.chunk, self.thread = 0, 4, local()
         numbers, optimizer = np.finfo(setting.dtype), getattr(kernels, setting.optimizer.upper())
         noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
         self.rule = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
@@ -144,11 +144,14 @@ class CompiledTraining:
         if step < self.done:
             return
         began, chunk = perf_counter(), slice(self.done, self.done + self.chunk)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # waiting threads of OpenMP would take a core from the kernels
         images = self.images[self.order[chunk]].mT.flatten(1)  # (steps, pixels · N); NumPy takes eight times as long
         batches = (pad(images, (0, self.kernels.LANES)).numpy(), self.labels[chunk], self.powers[chunk])
+        torch.set_num_threads(threads)
         places = [(row, column) for row in range(len(self.plans)) for column in range(len(self.changes))]
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            run = map if torch.get_num_threads() == 1 else pool.map  # threads start only when they are used
+        with ThreadPoolExecutor(threads) as pool:
+            run = map if threads == 1 else pool.map  # threads start only when they are used
             for _ in run(lambda place: self._train_network(place, batches), places):
                 yield
         self.done += len(images)
