@@ -38,7 +38,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
         page.get_by_role("button", name="Play"), page.get_by_text("SGD changes v and g"),
-        page.get_by_text("Faster here, but only"),
+        page.get_by_text("Weight norm is faster here because"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 300

@@ -55,7 +55,7 @@ ANSWERS = {
 }
 """The answer to "Does weight normalization train faster?" by the signs of `compare_losses`."""
 
-STEP_SIZE_ANSWER = "Faster here, but only because its steps are {factor} times as large."
+STEP_SIZE_ANSWER = "Weight norm is faster here because it turns w {factor} times as fast."
 """The answer if weight norm ends lower, but no lower than plain SGD whose learning rate gives as large steps."""
 
 FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"

@@ -132,8 +132,8 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
 @pytest.mark.parametrize(
     ("setting", "signs", "words"),
     [
-        (Setting(), (-1, -1), "Faster here, but only because its steps are 16 times as large."),
-        (Setting(rate=0.01, length=2.0, start=0.5), (-1, -1), "Faster here, but only because its steps are 16 times"),
+        (Setting(), (-1, -1), "Weight norm is faster here because it turns w 16 times as fast."),
+        (Setting(rate=0.01, length=2.0, start=0.5), (-1, -1), "Weight norm is faster here because it turns w 16 times"),
         (Setting(rate=1.0), (-1, 0), "it is faster at first. After 200 steps both losses are about equal."),
         (Setting(start=2.0, length=2.0), (0, -1), "it is no faster at first, but its loss is lower after 200 steps."),
         (Setting(length=1.0, rate=3.0), (0, 0), "it does not: both losses are about equal."),
