@@ -133,7 +133,11 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     ("setting", "signs", "words"),
     [
         (Setting(), (-1, -1), "Weight norm is faster here because it turns w 16 times as fast."),
-        (Setting(rate=0.01, length=2.0, start=0.5), (-1, -1), "Weight norm is faster here because it turns w 16 times"),
+        (
+            Setting(rate=0.01, length=2.0, start=0.5),
+            (-1, -1),
+            "Weight norm is faster here because it turns w 16 times as fast.",
+        ),
         (Setting(rate=1.0), (-1, 0), "it is faster at first. After 200 steps both losses are about equal."),
         (Setting(start=2.0, length=2.0), (0, -1), "it is no faster at first, but its loss is lower after 200 steps."),
         (Setting(length=1.0, rate=3.0), (0, 0), "it does not: both losses are about equal."),
@@ -148,7 +152,7 @@ def test_the_headline_is_the_answer_of_the_setting(setting, signs, words):
     ratios = weight[1:21].mean() / plain[1:21].mean(), weight[-1] / plain[-1]
     assert signs == tuple(int(ratio > 1 / 0.95) - int(ratio < 0.95) for ratio in ratios)
     losses = f": after 200 steps the loss is {weight[-1]:.2f}, without weight norm {plain[-1]:.2f}."
-    expected = words if words.startswith("Faster") else f"Here {words}{'' if words.endswith('.') else losses}"
+    expected = words if words.startswith("Weight norm") else f"Here {words}{'' if words.endswith('.') else losses}"
     assert f"### {expected}" in said(open_page(**link, step=str(STEPS)))
     assert f"### {expected}" not in said(open_page(**link, step=str(STEPS - 1)))
 
