@@ -51,7 +51,7 @@ def train_stepwise(
             losses[step, mine] = of_kernels[step]
         for of_stack in stack or ():
             if len(of_stack) > step:
-                losses[step, others] = of_stack[step]
+                losses[step, others] = of_stack[step].double()
                 break
             yield losses[:step]
         yield losses[: step + 1]

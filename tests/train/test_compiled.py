@@ -142,6 +142,14 @@ def test_torch_trains_what_the_kernels_cannot(use_kernels, scheme, others, monke
     assert np.isfinite(train([get_scheme(scheme)], setting, [0])).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_schemes_of_torch_train_beside_those_of_the_kernels(use_kernels, dtype):
+    use_kernels(True)
+    setting, schemes = make_setting(dtype=dtype), [get_scheme("whitening"), get_scheme("batch")]
+    each = np.concatenate([train([scheme], setting) for scheme in schemes], axis=1)
+    np.testing.assert_allclose(train(schemes, setting), each, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
 def test_without_numba_torch_trains(monkeypatch):
     monkeypatch.setattr(compiled, "_loaded", [])
     monkeypatch.setitem(sys.modules, "numba", None)
