@@ -295,19 +295,13 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
-def _compare_at_sizes(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, MeanDifference]:
-    """Return by batch size the difference of the test errors of two schemes, given by their positions."""
-    first, second = pair
-    return {
-        size: compare_seed_by_seed(each[first].final_errors, each[second].final_errors)
-        for size, each in ended_outcomes.items()
-    }
-
-
 def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
     """Return by batch size 1 if the pair's first scheme has a clearly larger error, −1 if a smaller one, else 0."""
-    found = _compare_at_sizes(ended_outcomes, pair)
-    return dict(zip(found, find_clear_signs([*found.values()]), strict=True))
+    first, second = pair
+    found = [
+        compare_seed_by_seed(each[first].final_errors, each[second].final_errors) for each in ended_outcomes.values()
+    ]
+    return dict(zip(ended_outcomes, find_clear_signs(found), strict=True))
 
 
 def _format_sizes(sizes: Sequence[int]) -> str:
