@@ -163,8 +163,9 @@ def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
         )
     turns = "A shorter v makes larger" if runs["weight"].rate_factors[0] > 1 else "A longer v makes smaller"
     return (
-        f"**Why?** {turns} turns: the direction changes as if the learning rate were (g/‖v‖)² = **{factor}** times as "
-        f"large. Plain SGD with such steps reaches a loss of **{scaled}**, weight norm {weight}, plain SGD with the "
+        f"**Why?** {turns} turns: at first the direction changes as if the learning rate were "
+        f"(g/‖v‖)² = **{factor}** times as large. "
+        f"Plain SGD with such steps reaches a loss of **{scaled}**, weight norm {weight}, plain SGD with the "
         f"same learning rate {plain}."
     )
 

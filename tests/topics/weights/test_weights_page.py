@@ -117,7 +117,8 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(80.0, 32, 2.0, 0.5, 3)).losses[-1]
     assert (
-        "A shorter v makes larger turns: the direction changes as if the learning rate were (g/‖v‖)² = **16**" in shown
+        "A shorter v makes larger turns: at first the direction changes as if the learning rate were (g/‖v‖)² = **16**"
+        in shown
     )
     weight, plain = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "plain"))
     reached = (
