@@ -24,7 +24,7 @@ from normviz.ui import custom
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import (
     choose_list_entry,
-    colour_frequent_schemes,
+    colour_scheme_buttons,
     draw_scheme_buttons,
     list_frequent_schemes,
 )
@@ -79,7 +79,7 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
             for each, label in labels.items()
             if label in looks
         }
-        colour_frequent_schemes(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
+        colour_scheme_buttons(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
 
 
 def _list_scheme_options(view: View) -> Sequence[str]:
