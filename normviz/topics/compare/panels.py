@@ -39,7 +39,7 @@ def compute_cube_levels(
         return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
         alone = Field((OWN,) * 4)  # without a field every element has its own statistic
-        levels = [cube.compute_statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
+        levels = [cube.compute_hue_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
     return cube.compute_value_levels(np.stack(values))
