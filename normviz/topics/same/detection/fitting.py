@@ -53,7 +53,7 @@ FIRST_CHANNELS, MIN_FIRST_SIZE = 4, 2**12
 """Number of channels on which a candidate is tried first, if the elements are more than this number."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
-"""Levels of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ and β by channel; by element."""
+"""Estimates of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ, β by channel; by element."""
 
 
 Elements = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]
@@ -67,7 +67,7 @@ class CandidateFit:
     Attributes:
         schemes: the candidate: schemes that compute the same on this shape.
         layout: layout in which the arrays were read.
-        level: fitted numbers, from `NOTHING` to `ELEMENTS`.
+        level: what is estimated from y, from `NOTHING` to `ELEMENTS`.
         along: axes along which γ and β were fitted.
         eps: all ε that fit, else the best ε.
         residual: max|y − γ x̂ − β| / max|y|; infinite if a quick test excluded the candidate.
@@ -146,10 +146,10 @@ def _fit_schemes(
 
 
 def _fit_levels(
-    y: np.ndarray, trials: FitTrial, usual: int, schemes: tuple[Scheme, ...], layout: str
+    y: np.ndarray, trials: FitTrial, tried_count: int, schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `usual`: how many of the trials' first ε are tabulated."""
-    tried, estimated = trials.select_eps(slice(usual)), trials.select_eps(slice(usual, None))
+    """Yield one candidate's fits from `NOTHING` to `ELEMENTS`; ε after the first `tried_count` is estimated from y."""
+    tried, estimated = trials.select_eps(slice(tried_count)), trials.select_eps(slice(tried_count, None))
     fits = [_fit_level(y, [each], schemes, layout, EPS_ALONE, ()) for each in ([estimated] if estimated.eps else [])]
     yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), fits)
     yield from fits
@@ -182,14 +182,14 @@ def _fit_level(
     level: int,
     along: tuple[str, ...],
 ) -> CandidateFit:
-    """Fit one candidate at one level, for several ε; return the best fit, with all ε that explain y."""
+    """Return the best fit of one candidate at `level`, with γ and β along axes `along`, and all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
     return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
-    """Fit again with up to `MAX_CONFIRMED` elements; if that fails, try the levels with more parameters."""
+    """Return the fit with up to `MAX_CONFIRMED` elements; where that fails, one at a level with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
         return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
@@ -245,7 +245,7 @@ def compute_trials(
         wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
         xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_variance_cancelled=False)[at]
+    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_square_difference=False)[at]
     size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
