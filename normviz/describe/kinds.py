@@ -135,7 +135,7 @@ class WhiteningFormulas(KindFormulas):
         return (r"\Sigma_{cc} = \num{divides}",)
 
     def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        channels = shape[-1] // scheme.count_matrices(shape)
+        channels = shape[-1] // scheme.count_covariances(shape)
         terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
         terms[0] = terms[0].replace("*", "", 1)
         if channels > MAX_SUM_TERMS:
@@ -145,7 +145,7 @@ class WhiteningFormulas(KindFormulas):
 
     def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
         shape = result.v.shape
-        groups = scheme.count_matrices(shape)
+        groups = scheme.count_covariances(shape)
         channels = shape[-1] // groups
         variance = np.mean(np.square(result.v), axis=(0, 1, 2))
         found: dict[str, Numbers] = {"divides": (variance, (1, 1, 1, shape[-1]))}
@@ -157,7 +157,7 @@ class WhiteningFormulas(KindFormulas):
         return found
 
     def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        groups = scheme.count_matrices(result.v.shape)
+        groups = scheme.count_covariances(result.v.shape)
         size = result.v.shape[-1] // groups
         matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
         if not are_all_near(matrices - np.eye(size), 0) or not are_all_near(result.xhat.mean((0, 1, 2)), 0):
@@ -170,7 +170,7 @@ class WhiteningFormulas(KindFormulas):
         return f"Mean over {', '.join(axis for axis in axes if axis != 'C')}; covariance matrix of {groups}"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        groups = scheme.count_matrices(shape)
+        groups = scheme.count_covariances(shape)
         size = shape[-1] // groups
         return (
             f"{pluralize(groups, 'covariance matrix')} Σ of {size} × {size}, over N, H, W: the channels of every "
@@ -222,7 +222,9 @@ class PointwiseFormulas(KindFormulas):
         return "Each element by itself"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        inside = join_words([f"{name} = {typeset(number)}" for name, number in scheme.inside.items()], "and")
+        inside = join_words(
+            [f"{name} = {typeset(number)}" for name, number in scheme.function_parameters.items()], "and"
+        )
         return f"Every element {self.describe_element(scheme)}, with {inside}."
 
     def _format_slope(self, scheme: Scheme, parts: FormulaParts) -> str:

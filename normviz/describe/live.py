@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers, ignore_float_warnings
+from normviz.core.normalize import LayerScalars, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.describe.kinds import KIND_FORMULAS, MEAN_PART
 from normviz.describe.symbols import format_gain_symbol
@@ -75,7 +75,7 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
 
 @ignore_float_warnings
 def compute_live_numbers(
-    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerScalars
 ) -> dict[str, ElementNumbers]:
     """Map each placeholder of the live formulas to its numbers; "form" holds each element's form of the formula.
 

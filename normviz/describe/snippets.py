@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
 
@@ -58,7 +58,7 @@ class FrameworkLayer(NamedTuple):
         return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
 
 
-def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerNumbers, source: str | None = None) -> str:
+def write_snippet(scheme: Scheme, framework: str, shape: Shape, layer: LayerScalars, source: str | None = None) -> str:
     """Return Python code for a framework that normalizes an array x with the scheme and stores the result in y.
 
     Args:
@@ -97,12 +97,12 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
         for name, kept, summand in parameters
         if kept is not None
     ]
-    facts = _collect_template_values(scheme, _FRAMEWORKS[framework].language, shape, LayerNumbers(eps), None)
+    facts = _collect_template_values(scheme, _FRAMEWORKS[framework].language, shape, LayerScalars(eps), None)
     return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
 def _collect_template_values(
-    scheme: Scheme, language: str, shape: Shape, layer: LayerNumbers, source: str | None
+    scheme: Scheme, language: str, shape: Shape, layer: LayerScalars, source: str | None
 ) -> dict[str, Any]:
     """Map the names in the code templates to their values. Raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
@@ -123,7 +123,7 @@ def _collect_template_values(
         "divide": divide,
         "averaged_rules": {step.kind for step in (*(centre or ()), *(divide or ()))},
         "threshold": None,
-        "matrices": scheme.count_matrices(sizes),
+        "matrices": scheme.count_covariances(sizes),
         "language": language,
         "imports": getattr(scheme.function, "imports", ""),
         "inside": format_argument_code(scheme, "x"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.fields import Field
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.notation import build_formulas
@@ -46,7 +46,7 @@ def test_formulas_are_those_of_both(name, front):
 @pytest.mark.parametrize("name", FIELDS)
 def test_code_gives_the_numbers_of_the_app(name, framework, front):
     scheme = own(name, front)
-    code = write_snippet(scheme, framework, SHAPE, LayerNumbers(1e-3, 2.0, 0.5))
+    code = write_snippet(scheme, framework, SHAPE, LayerScalars(1e-3, 2.0, 0.5))
     assert SCHEMES[front].name in code
     space = {}
     exec(code, space)

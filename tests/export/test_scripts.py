@@ -36,7 +36,7 @@ from normviz.topics.geometry.three_channels import take_step
 from normviz.topics.gradients.chain import compute_chain
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
-from normviz.topics.lab.state import get_layer_numbers
+from normviz.topics.lab.state import get_layer_scalars
 from normviz.topics.same.identities import IDENTITIES, evaluate_sides
 from normviz.topics.table1 import state as table1
 from normviz.topics.table1.table import measure_cells
@@ -193,7 +193,7 @@ def test_the_code_of_a_scheme_makes_the_scheme(key):
 
 
 def find_lab_numbers(view):
-    scheme, x, layer = build_scheme(view), make_tensor(view), get_layer_numbers(view, build_scheme(view))
+    scheme, x, layer = build_scheme(view), make_tensor(view), get_layer_scalars(view, build_scheme(view))
     result, focus = normalize(x, scheme, *layer[:3]), view["focus"]
     statistics = [x[focus], result.y[focus], *([] if result.mean is None else [x[focus] - result.v[focus]])]
     return statistics if scheme.has_xhat else statistics[:1]
@@ -280,7 +280,7 @@ def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
 
 
 def read_layer(view):
-    return get_layer_numbers(view, build_scheme(view))
+    return get_layer_scalars(view, build_scheme(view))
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from normviz.core.text import capitalize_first
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.wording import format_scheme_name
 from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, explain_norm_growth, write_growth_headline
-from normviz.topics.geometry.panels.vectors import draw_vectors, write_stage_explanation, write_stage_headline
+from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_explanation, format_stage_headline
 from normviz.topics.geometry.rate import RateSetting, train_single
-from normviz.topics.geometry.three_channels import ThreeChannelExample, take_step
+from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain, list_step_terms
 from normviz.topics.gradients.panels.formula import (
     arrange_formulas,
@@ -98,13 +98,10 @@ def draw_geometry_parts(view: View) -> list[StepPart]:
 def _draw_vector_parts(view: View) -> list[StepPart]:
     """Return step parts: the vectors of a stage in space, and the stage in words."""
     example = build_settings(ThreeChannelExample, view)
-    long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
-    headline = write_stage_headline(long, short, example.stage)
-    words = write_stage_explanation(long, short, example.eps, example.stage)
     return [
-        make_words_part("heading", format_words_html(f"### {headline}")),
-        make_plot_part("space", lambda theme: draw_vectors(long, short, example.stage, theme)),
-        make_words_part("below", format_words_html(words)),
+        make_words_part("heading", format_words_html(f"### {format_stage_headline(example)}")),
+        make_plot_part("space", partial(draw_vectors, example)),
+        make_words_part("below", format_words_html(format_stage_explanation(example))),
     ]
 
 

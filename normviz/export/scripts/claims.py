@@ -47,7 +47,7 @@ def _write_measured_cells(ids: tuple[str, ...], seed: int) -> list[ScriptCell]:
 
             for claim in get_claims($ids):
                 evidence = measure_claim(claim, seed=$seed)
-                print(f"{claim.id} {evidence.verdict}: {evidence.says}")
+                print(f"{claim.id} {evidence.verdict}: {evidence.text}")
             """,
             ids=ids,
             seed=seed,
@@ -66,7 +66,7 @@ def _write_trained_cells(ids: tuple[str, ...], seed: int) -> list[ScriptCell]:
             for claim in get_claims($ids):
                 results = {job: run_to_end(job) for job in list_claim_jobs(claim, $seed)}
                 evidence = find_evidence(claim, $seed, results)
-                print(f"{claim.id} {evidence.verdict}: {evidence.says}")
+                print(f"{claim.id} {evidence.verdict}: {evidence.text}")
             """,
             ids=ids,
             seed=seed,

@@ -21,7 +21,7 @@ def write_script(view: View) -> PageScript:
     check_shape(shape, scheme.axes, MAX_DRAWN_ELEMENTS)
     scheme.check(shape)
     tensor, extras = write_tensor_code(view)
-    layer, layout = state.get_layer_numbers(view, scheme), LAYOUTS[scheme.tensor]
+    layer, layout = state.get_layer_scalars(view, scheme), LAYOUTS[scheme.tensor]
     learned = {name: value for name, value in (("gain", layer.gain), ("bias", layer.bias)) if value != (name == "gain")}
     colour = "normalized" if view["colour"] == "output" else view["colour"]
     name = capitalize_first(format_scheme_name(scheme))

@@ -30,9 +30,9 @@ def _write_learning(view: View) -> PageScript:
         write_text("At how many learning rates do the networks of all seeds learn? These results are shipped, too."),
         write_code(
             """
-            from normviz.topics.why.learning import find_sweeps
+            from normviz.topics.why.learning import find_shipped_sweeps
 
-            for name, sweep in (find_sweeps(setting) or {}).items():
+            for name, sweep in (find_shipped_sweeps(setting) or {}).items():
                 seeds, rates = sweep.accuracy.shape[1], len(sweep.accuracy)
                 print(f"{name}: all {seeds} networks learn at {sweep.robust_count} of {rates} learning rates", end=", ")
                 print("mean accuracies", sweep.accuracy.mean(1).round(3))
@@ -46,12 +46,12 @@ def _write_learned_cell(setting: saturation.Setting) -> ScriptCell:
     """Return the code cell that assigns `learned`: the results of networks with and without batch norm."""
     return write_code(
         """
-        from normviz.topics.why.learning import KIND_NAMES, find_shipped
+        from normviz.topics.why.learning import KIND_NAMES, find_shipped_results
         from normviz.topics.why.saturation import Setting, train_and_measure
 
         setting = $setting
         print(setting)
-        learned = find_shipped(setting)  # computed in advance, for some settings
+        learned = find_shipped_results(setting)  # computed in advance, for some settings
         if learned is None:  # trains for a minute
             learned = {name: train_and_measure(setting, normed).learned for normed, name in KIND_NAMES.items()}
         """,

@@ -35,12 +35,12 @@ def show_compared_cubes(
 def compute_cube_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
-    """Return the colour levels of all cubes, (schemes, N, H, W, C), on one scale, and the data of their legend."""
+    """Return the levels of all cubes, (schemes, N, H, W, C), for a key of `COLOUR_NAMES`, and the legend's data."""
     if colour == "field":
         return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
         alone = Field((OWN,) * 4)  # without a field every element has its own statistic
-        levels = [cube.compute_statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
+        levels = [cube.compute_hue_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
     return cube.compute_value_levels(np.stack(values))

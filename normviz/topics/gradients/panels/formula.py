@@ -70,7 +70,7 @@ def _show_formulas(scheme: Scheme) -> None:
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     symbols = (symbol for name, symbol in LINE_SYMBOLS.items() if name in there)
-    found = join_words(["∂L/∂x", *symbols, *scheme.inside], "and")
+    found = join_words(["∂L/∂x", *symbols, *scheme.function_parameters], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂L/∂y to {found}."
     )

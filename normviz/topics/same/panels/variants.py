@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
 from normviz.core.theory import explain_degeneracy
@@ -107,4 +107,4 @@ def show_variant_code(view: View) -> None:
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in VARIANT_SCHEMES:
         st.markdown(f"**{scheme.label}**")
-        st.code(write_snippet(scheme, framework, shape, LayerNumbers(view["eps"])), wrap_lines=True)
+        st.code(write_snippet(scheme, framework, shape, LayerScalars(view["eps"])), wrap_lines=True)

@@ -11,7 +11,7 @@ from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, est
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_retrain_button
 from normviz.topics.why.figures import draw_learning
-from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
+from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_shipped_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
 from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, Setting
 from normviz.ui.link import View
@@ -27,7 +27,7 @@ def show(view: View, theme: str) -> None:
     """Show the test accuracy of networks with and without batch norm by step, then at the end by learning rate."""
     setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
     runs, is_shipped = state.get_learning_results(setting)
-    sweeps = find_sweeps(setting)
+    sweeps = find_shipped_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
     accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
