@@ -173,10 +173,13 @@ class SchemeOnShape:
         return ", ".join(f"{name} {done}" for name, done in parts)
 
     def format_axis_title(self, axes: Sequence[int]) -> str:
-        """Format the title of an axis of the picture: "H (positions) kept"; axes of length 1 are left out."""
-        called = zip(self.scheme.axes, self.axis_names, strict=True)
-        names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
-        return self.describe_axes([axis for axis in axes if self.shape[axis] > 1], names)
+        """Format the title of an axis of the picture: "C (channels) kept"; axes of length 1 are left out."""
+        drawn = [axis for axis in axes if self.shape[axis] > 1]
+        names = list(self.scheme.axes)
+        if drawn:
+            word = POSITION_AXIS.many if len(drawn) > 1 else self.axis_names[drawn[0]].length
+            names[drawn[-1]] += f" ({word})"
+        return self.describe_axes(drawn, names)
 
     def describe_picture(self, focus: Index, view: str, colour: str) -> str:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""

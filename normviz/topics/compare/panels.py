@@ -23,7 +23,8 @@ def show_compared_cubes(
     colouring = compute_cube_levels(view["colour"], schemes, x, results)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.markdown(f"**N**: examples. **H**, **W**: height and width. **C**: channels. **x̂**: the normalized x.{lines}")
+    with st.container(key="told"):
+        st.markdown(f"**x̂**: the normalized x.{lines}")
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         field = _describe_fields(scheme, view["focus"], x.shape)
