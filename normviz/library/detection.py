@@ -198,5 +198,5 @@ def _list_numbers(values: np.ndarray | None) -> Any:
 
 def _record_scheme(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme's key and parameters as plain data, with α and s for a pointwise scheme."""
-    inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.inside else {}
+    inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.function_parameters else {}
     return {"key": scheme.key, **scheme.parameters, **inner}

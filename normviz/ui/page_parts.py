@@ -103,8 +103,8 @@ PAGE_PARTS: dict[str, PageParts] = {
     "experiments": PageParts({"lead": PageFigure("Main figure")}, tabs=("experiments-show",)),
     "weights": PageParts(
         {
-            "plane": PageFigure("Weights in the plane", ("norm",)),
             "loss": PageFigure("Loss by step", ("norm",)),
+            "plane": PageFigure("Weights in the plane", ("norm",)),
             "ellipses": PageFigure("Unit circle and its image", ("spectral",)),
             "ratios": PageFigure("Histograms of the ratio", ("spectral",)),
         },

@@ -336,11 +336,11 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm learns length and direction: **w = g · v/‖v‖**. Here stochastic gradient descent (SGD) tells "
-        "the digits 3 and 8 apart.",
-        first="Raise the **length of v** to 4: is weight norm still faster (a lower loss at the same step)?",
+        why="Weight norm splits the weights w into length g and direction v/‖v‖: **w = g · v/‖v‖**. The task: tell "
+        "digits 3 and 8 apart.",
+        first="Raise the **length of v** to 4, as long as w: the lead of weight norm is gone.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
-        "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
+        "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
         "depends on the others of its batch.",
         see=(
@@ -350,8 +350,8 @@ PAGE_TEXTS = (
         panels={
             "spectral": PanelText(
                 question="How far can a layer pull two inputs apart?",
-                why="Spectral normalization divides the weights by σ₁, the largest factor by which they stretch an "
-                "input.",
+                why="Spectral normalization sets a limit: it divides the weights by σ₁, the largest factor by which "
+                "they stretch an input.",
                 first="Press **Play**: the blue ellipse shrinks until it fits the circle.",
                 takeaway="After spectral norm a dense layer pulls no two inputs further apart, and may map some "
                 "together. A convolution can still stretch: a pixel is in several patches.",

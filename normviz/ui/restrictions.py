@@ -38,7 +38,7 @@ HIDDEN_PARTS = {
         ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
         ":has(> .st-key-cases), .st-key-look-menu, .stDownloadButton, .nv-stages, "
         '[class*="st-key-"]:is([class*="-player"], [class*="-place"], [class*="-drag"]), .st-key-pair .stButton, '
-        ".nv-under > .nv-legend, .nv-plot > .nv-fold, .stMain .stSlider, "
+        ".nv-under, .nv-plot > .nv-fold, .stMain .stSlider, "
         ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
     ),
     "answer": HiddenPart(

@@ -98,11 +98,14 @@ def _show_answers(step: LessonStep, place: LessonPlace, words: Words) -> None:
                 type="primary" if is_chosen else "secondary", shortcut=str(k + 1),
             ):  # fmt: skip
                 _reveal_answer(step, place._replace(answer=k))
+    reason = ""
     if place.answer is not None:
         chosen = step.answers[place.answer]
         verdict = words["right" if chosen.is_right else "wrong"]
-        reason, look = format_lesson_markdown(chosen.reason), format_lesson_markdown(step.look)
-        st.markdown(f"**{verdict}** {reason}  \n**{words['look']}** {look}")
+        reason = f"**{verdict}** {format_lesson_markdown(chosen.reason)}  \n"
+        reason += f"**{words['look']}** {format_lesson_markdown(step.look)}"
+    with st.container(key="lesson-reason"):  # before the answer it has the height of two lines
+        st.markdown(reason)
 
 
 def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:

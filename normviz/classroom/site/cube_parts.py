@@ -19,7 +19,7 @@ from normviz.describe.aims import describe_scope
 from normviz.describe.wording import SchemeOnShape, format_scheme_name
 from normviz.topics.compare.panels import compute_cube_levels
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube
-from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
+from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_scalars
 from normviz.topics.same.detection.detector import detect_normalization
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.detection.verdict import explain_detection, summarize_detection
@@ -38,7 +38,7 @@ def build_lab_parts(view: View) -> list[StepPart]:
     scheme = build_scheme(view)
     check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
     x = make_tensor(view)
-    layer = get_layer_numbers(view, scheme)
+    layer = get_layer_scalars(view, scheme)
     result, bound = normalize(x, scheme, *layer[:3]), SchemeOnShape(scheme, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_picture(view, x.shape))
     turned = {param.name: view[param.name] for param in LOOK_PARAMS}

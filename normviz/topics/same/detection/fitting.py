@@ -130,7 +130,7 @@ def _fit_schemes(
 ) -> CandidateFit:
     """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
-    if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
+    if scheme.count_covariances(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
     usual = TRIED_EPSILONS if scheme.suppression else (0.0,)
     estimated = _estimate_eps(x, y, scheme)
@@ -234,7 +234,7 @@ def compute_trials(
     v = x if scheme.summation is None else centre(x, scheme.summation)[0]
     some, linear = v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
-    if scheme.count_matrices(x.shape):
+    if scheme.count_covariances(x.shape):
         whitening = _Whitening(v, scheme, judged)
         xhat, deviation = map(np.stack, zip(*map(whitening.compute, epsilons), strict=True))
         alone = np.broadcast_to(np.sqrt((v**2).mean((0, 1, 2))), x.shape)[at]
@@ -262,7 +262,7 @@ class _Whitening:
     """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
-        self.groups, self.judged = scheme.count_matrices(v.shape), judged or space_evenly(v.shape, v.shape)
+        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_evenly(v.shape, v.shape)
         rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
         self.left = self.left[:, np.ravel_multi_index(self.judged[:3], v.shape[:3]).ravel()]
@@ -314,7 +314,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
-    groups, count, channels = scheme.count_matrices(x.shape), prod(x.shape[:3]), x.shape[3]
+    groups, count, channels = scheme.count_covariances(x.shape), prod(x.shape[:3]), x.shape[3]
     size = channels // groups
     if count <= size + 1:
         return False
