@@ -203,8 +203,8 @@ def test_other_seeds_are_run_at_once(held):
 def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
-    for place, style in enumerate(range(3), 1):
-        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[style]} !important;" in style
+    for place, index in enumerate(range(3), 1):
+        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[index]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
     assert [lines[name] for name in ("No norm", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
