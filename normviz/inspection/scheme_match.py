@@ -20,7 +20,7 @@ POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 def list_schemes(
     probe: Probe, layout: ArrayLayout, shape: Shape, *, is_weight: bool = False, heads: int = 0, learns: bool = False
 ) -> list[Scheme]:
-    """Return the schemes that compute what probing found, the most common name first; [] if there is none.
+    """Return the schemes that a layer computes, the usual name first; `heads` and `learns` of the layer decide on it.
 
     Args:
         probe: what was found.

@@ -22,7 +22,7 @@ def create_default_queue(
     jobs_per_request: int,
     is_done: Callable[[Any], bool],
     speed: SpeedEstimator | None = None,
-    spare: SpareWorker | None = None,
+    spare_worker: SpareWorker | None = None,
 ) -> JobQueue:
     """Create the queue for long jobs, which run on the configured Dask cluster, or else in processes here.
 
@@ -31,7 +31,7 @@ def create_default_queue(
         jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
         is_done: returns True if a job has its result already.
         speed: of this machine; a cluster measures its own.
-        spare: gives the processes; without it, new ones are started.
+        spare_worker: gives the processes; without it, new ones are started.
 
     Raises:
         InvalidInput: the environment names a cluster that cannot be used.
@@ -40,7 +40,7 @@ def create_default_queue(
     if cluster is not None:
         return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
     return JobQueue(
-        SingleGpuExecutor(workers, spare),
+        SingleGpuExecutor(workers, spare_worker),
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
         is_done=is_done,

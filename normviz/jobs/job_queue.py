@@ -74,7 +74,7 @@ class JobQueue:
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """Submit jobs to run in this order; return their `JobRequest`, which reports progress and can be cancelled.
+        """Submit jobs to run in this order, with a callback for each result; return their `JobRequest`.
 
         `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
         connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
@@ -151,11 +151,11 @@ class JobQueue:
             found.pop(name, None)
         return found
 
-    def _estimate_seconds(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
-        """Estimate the seconds that a job, given by digest, still runs; `factors` maps a kind to its slowdown."""
-        kind, seconds = request.costs[name]
-        run = self._runs.get(name)
-        return seconds * factors(kind) * (1 - run.share if run else 1)
+    def _estimate_seconds(self, digest: str, request: JobRequest, get_slowdown: Callable[[str], float]) -> float:
+        """Estimate the seconds that a job still runs; `get_slowdown` takes the job's kind."""
+        kind, seconds = request.costs[digest]
+        run = self._runs.get(digest)
+        return seconds * get_slowdown(kind) * (1 - run.share if run else 1)
 
     def _make_slowdown_function(self) -> Callable[[str], float]:
         """Return a function that maps a kind of job to its slowdown, measured divided by modelled seconds."""

@@ -37,7 +37,7 @@ def get_experiment_queue() -> JobQueue:
         jobs_per_request=workers,
         is_done=lambda job: not find_missing_jobs([job]),
         speed=get_speed_estimator(),
-        spare=get_spare_worker(),
+        spare_worker=get_spare_worker(),
     )
 
 

@@ -24,10 +24,10 @@ MAX_WINDOW_NUMBERS = 2**19
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of `names`, as `separate_usable_arrays` does.
+    """Return the arrays in the order of `names`; `source` names them in errors.
 
     Raises:
-        InvalidInput: an array cannot be used.
+        InvalidInput: an array is not usable, as in `separate_usable_arrays`.
     """
     usable, problems = separate_usable_arrays(arrays, names, source)
     for problem in problems.values():
@@ -131,7 +131,7 @@ class HomeworkCase:
         return right
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Return the values of `allowed`, by array name, and of `condition`.
+        """Return the tolerance of each number of each array, and the largest factor on a rounding error of the inputs.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
