@@ -185,7 +185,7 @@ class _Inspection:
         return report
 
     def _measure_model(self, switching_layers: list[LayerReport]) -> dict[str, float | None]:
-        """Return the influence of other examples and the gap between the modes, on the model's output, by name.
+        """Return by name how much other examples, and the mode of `switching_layers`, change the model's output.
 
         `switching_layers`: layers with batch statistics in training, and others in inference.
         """

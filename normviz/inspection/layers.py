@@ -112,7 +112,7 @@ class LayerReport:
 def build_layer_report(
     call: LayerCall, inference: LayerCall | None, roles: AxisRoles, probe: Probe, constant: ConstantStatistics | None
 ) -> LayerReport:
-    """Return the report on a call that normalizes in training, and on its call in inference.
+    """Return the report on a layer from its `call` in training, its call in `inference`, and what its probe found.
 
     Args:
         call, inference: the call in training and in inference; None if it is not made there.

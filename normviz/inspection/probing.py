@@ -114,7 +114,7 @@ def probe_function(
 
 
 def choose_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape that `compute` takes and that is quick to probe: axes are cut to `SHORT` if it allows that."""
+    """Return a shape that `compute` takes and that is quick to probe, with axes cut to `SHORT` elements if possible."""
     chosen = tuple(shape)
     for axis, n in enumerate(shape):
         if n == 1 or n > 1.5 * SHORT:

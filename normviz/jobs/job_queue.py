@@ -41,9 +41,9 @@ class JobQueue:
         clock: returns the time in seconds.
         jobs_per_request: the maximal number of jobs of one request that run or wait for a worker.
         limits: of one job.
-        is_done: returns True if a job has its result already, so that it need not run.
+        has_result: returns True if a job has its result already, so that it need not run.
         workers: the number of jobs that the executor runs at a time; the others wait here. None: it takes all.
-        speed: of the machine, shared by all queues of a server.
+        speed_estimator: of the machine, shared by all queues of a server.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class JobQueue:
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
         limits: JobLimits = NO_LIMITS,
-        is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
+        has_result: Callable[[Job[Any]], bool] = _assume_unfinished,
         workers: int | None = None,
-        speed: SpeedEstimator | None = None,
+        speed_estimator: SpeedEstimator | None = None,
     ) -> None:
         self.lease, self.clock, self.jobs_per_request, self.limits = lease, clock, jobs_per_request, limits
-        self._is_done = is_done
-        self.workers, self.speed = workers, speed or SpeedEstimator()
+        self._has_result = has_result
+        self.workers, self.speed = workers, speed_estimator or SpeedEstimator()
         self._executor = executor
         self._runs: dict[str, JobRun] = {}
         self._requests: WeakSet[JobRequest] = WeakSet()  # held by pages and by their runs
@@ -152,7 +152,7 @@ class JobQueue:
         return found
 
     def _estimate_seconds(self, digest: str, request: JobRequest, get_slowdown: Callable[[str], float]) -> float:
-        """Estimate the seconds that a job still runs; `get_slowdown` takes the job's kind."""
+        """Estimate the seconds that a job still runs; `get_slowdown` returns the factor for its kind."""
         kind, seconds = request.costs[digest]
         run = self._runs.get(digest)
         return seconds * get_slowdown(kind) * (1 - run.share if run else 1)
@@ -172,7 +172,7 @@ class JobQueue:
             while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]
                 run = self._runs.get(name)
-                if self._is_done(job):  # by others, since the request was handed in
+                if self._has_result(job):  # by others, since the request was handed in
                     request.ran.append(JobRun(name, job, request, self.clock))
                 elif run is not None and run.add_request(request):
                     request.runs.append(run)

@@ -159,7 +159,7 @@ class CompiledTraining:
 
     def _train_network(self, place: tuple[int, int], batches: tuple[np.ndarray, ...]) -> None:
         row, column = place
-        if not hasattr(self.thread, "memory"):
+        if not hasattr(self.thread, "buffers"):
             size = self.layout[0][-1]["end"] + DIGIT_CLASSES * self.setting.batch + self.parameters.shape[-1]
             self.thread.buffers = tuple(np.empty((7, size), self.parameters.dtype))
         losses = np.empty(len(batches[0]))

@@ -189,7 +189,7 @@ class NetworkStack:
     def step_by_layer(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor
     ) -> ResumableWork[torch.Tensor]:
-        """Train on one mini-batch as `step` does; yield after every layer; tell `watch` every intermediate tensor."""
+        """Train on one mini-batch as `step` does; yield after every layer; pass intermediate tensors to `watch`."""
         loss, gradients = yield from self._compute_gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss

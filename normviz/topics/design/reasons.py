@@ -68,7 +68,7 @@ def format_demand(demand: Demand) -> str:
 
 
 def describe_relaxation(near_miss: NearMiss, demands: Demands) -> str:
-    """Describe how many schemes there are without the demands that those of `near_miss` miss."""
+    """Describe how many schemes there are if the demands are dropped that those of `near_miss` miss."""
     missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near_miss.missed]
     remain = "remains" if near_miss.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near_miss.schemes, 'scheme')} {remain}"

@@ -40,7 +40,7 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of registered schemes, apart from those of forms that the search does not try and so does not count.
+    """Keys of registered schemes: those that the search counts, and those of forms that it does not try.
 
     Attributes:
         counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
@@ -189,7 +189,7 @@ def _generalize_scheme(scheme: tuple[str, Field | None, Field | None]) -> tuple[
 
 
 def _sort_by_simplicity(fields: Sequence[Field | None], layer: str) -> np.ndarray:
-    """Return flat positions in (weight schemes, F, F) for F fields, without weight scheme and simplest first."""
+    """Return all flat positions in (weight schemes, F, F) for F fields, without weight scheme and simplest first."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in fields]
     there = np.array([field is not None for field in fields], int)
@@ -276,7 +276,7 @@ def take_census(layer: str, weight_keys: tuple[str, ...] = ("none",)) -> tuple[S
 
 
 def group_scheme_names(schemes: Iterable[Scheme], layer: str) -> NamedSchemes:
-    """Group keys of registered schemes by equal x̂, apart from those of forms that the search does not try."""
+    """Group keys of registered schemes by equal x̂, and list those of forms that the search does not try."""
     counted: dict[object, list[str]] = {}
     uncounted = []
     for scheme in schemes:

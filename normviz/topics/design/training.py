@@ -56,7 +56,7 @@ def order_schemes(layer: str, weight_keys: tuple[str, ...], seed: int) -> tuple[
 def plan_trainings(
     layer: str, weight_keys: tuple[str, ...] = ("none",), sample: int | None = None, seed: int = 0, device: str = "auto"
 ) -> "tuple[TwinTraining, ...]":
-    """Return the jobs that train `sample` schemes, or all for None, of each set with these weight schemes.
+    """Return the jobs that train `sample` schemes (all for None) of each set of invariances.
 
     The first job has the simplest scheme of each set. The jobs for `FIRST_SAMPLE_SIZE` schemes are part of the jobs for
     all, so cached results are reused.

@@ -24,11 +24,7 @@ MAX_WINDOW_NUMBERS = 2**19
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of `names`; `source` names them in errors.
-
-    Raises:
-        InvalidInput: an array is not usable, as in `separate_usable_arrays`.
-    """
+    """Return the arrays in the order of `names`, or raise InvalidInput, with `source` as a name for all of them."""
     usable, problems = separate_usable_arrays(arrays, names, source)
     for problem in problems.values():
         raise InvalidInput(problem)

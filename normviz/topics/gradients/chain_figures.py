@@ -98,7 +98,7 @@ def draw_chain(values: ChainValues, step: int, zero_threshold: float, theme: str
 
 
 def _format_box_lines(box: GraphBox, values: ChainValues, step: int, zero_threshold: float) -> list[str]:
-    """Return a box's lines: formula, value and, if known after this step, gradient, 0 up to `zero_threshold`."""
+    """Return a box's lines: formula, value and, once `step` has computed it, gradient, 0 up to `zero_threshold`."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(values, box.field))]

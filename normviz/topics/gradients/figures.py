@@ -12,7 +12,7 @@ MAX_LABELLED_CELLS = 6, 6
 
 
 def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_threshold: float = 0.0) -> Figure:
-    """Return a heat map of a tensor (N, H, W, C), N and H down, W and C across; 0 up to `zero_threshold`."""
+    """Return a heat map of a tensor (NH × WC); magnitudes up to `zero_threshold` are 0."""
     colours = THEMES[theme]
     n, h, w, c = values.shape
     flat = np.where(np.abs(values) <= zero_threshold, 0.0, values).reshape(n * h, w * c)

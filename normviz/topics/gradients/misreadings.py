@@ -46,7 +46,7 @@ def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
 
 
 def _replace_fields(formula: FormulaVariant, change: "dict[int, Rule] | Field") -> FormulaVariant:
-    """Return the formula with `change` in place of both of its fields, or of their rules, by axis."""
+    """Return the formula with the field `change` for mean and divisor, or with the rules in `change` by axis."""
 
     def changed(field: Field | None) -> Field | None:
         if field is None:
