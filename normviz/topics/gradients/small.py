@@ -76,7 +76,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = compute_gradients(x, dy, scheme, eps, gain, bias)
-    held = scheme.kind.apply_constant_divisor(scheme, result, exact.dxhat, eps) * scheme.compute_scale(x.shape)
+    held = scheme.kind.backpropagate_frozen(scheme, result, exact.dxhat, eps) * scheme.compute_scale(x.shape)
     frozen = float(np.abs(held).max())
     return GradientComparison(exact, found, frozen or 1.0)
 

@@ -8,9 +8,9 @@ from normviz.topics.experiments.reports import VerdictKey
 
 
 def make_experiment_claim(id: str, sources: str, expected: VerdictKey, *keys: str, **texts: Any) -> Claim:
-    """Make a claim that the experiments `keys` decide; its text is the first one's claim unless `says` is given.
+    """Return a claim that the experiments `keys` decide; `expected` and `texts` are fields of `Claim`.
 
-    The claim links to the page of the first experiment.
+    It links to the first experiment, whose claim is its text unless `texts` has `says`.
     """
     texts = {"says": get_experiment(keys[0]).claim} | texts
     return Claim(id, tuple(sources.split()), expected, ExperimentCheck(keys), f"/experiments?show={keys[0]}", **texts)
