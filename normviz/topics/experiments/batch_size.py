@@ -204,11 +204,9 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, points=True))
-    budget = "on equally many digits" if setting.equal == "examples" else f"for {setting.steps} steps"
+    budget = "equally many digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
-        CurvePanel(
-            f"Test error after training {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES
-        ),
+        CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
