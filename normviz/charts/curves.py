@@ -31,14 +31,14 @@ LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
-    `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
+    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
     with error bars in place of the band; `apart`: True for such markers of `size` pixels without a line.
     """
 
     name: str
     x: np.ndarray
     y: np.ndarray
-    look: int = 0
+    style: int = 0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     points: bool = False
@@ -160,25 +160,26 @@ def _spread_bars(panel: CurvePanel) -> dict[str, float]:
 
 def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, subplot: dict, x_factor: float) -> None:
     """Draw a curve, with an entry in the legend if `has_entry`; `x_factor` moves the drawn x, not the tooltip's."""
-    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
+    ink = {"color": colours.ink, "width": 2}
+    line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
     if curve.low is not None and curve.high is not None and (curve.apart or curve.points):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.apart:
-        shown = {"mode": "markers", "marker": style_marker(curve.look, colours, curve.size), "showlegend": has_entry}
+        shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:
-        edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
+        edge = {"mode": "lines", "line": line | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
-        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(look["color"]), **edge)
-    drawn = {"marker": style_marker(curve.look, colours)} if curve.points else {}
+        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
+    drawn = {"marker": style_marker(curve.style, colours)} if curve.points else {}
     mode = "lines+markers" if curve.points else "lines"
     x = curve.x if x_factor == 1.0 else curve.x * x_factor
     shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
-    figure.add_scatter(x=x, y=curve.y, mode=mode, line=look, showlegend=has_entry, **shown, **drawn, **bars, **group)
+    figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure of a page.
+    """A figure of a page, which a link can show alone: its label, and the panels that contain it.
 
     Attributes:
         label: its name in the Share dialog.
@@ -120,7 +120,7 @@ PAGE_PARTS: dict[str, PageParts] = {
 
 
 def get_page_parts(page: str) -> PageParts:
-    """Return the parts of a page; none for a page without an entry."""
+    """Return the figures and tabs of a page in `PAGE_PARTS`; none for a page that is not listed there."""
     return PAGE_PARTS.get(page, PageParts({}))
 
 

@@ -7,12 +7,12 @@ from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
 from normviz.ui.page_text import PageText, PanelText, RelatedPage
 
-TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
+TEACHING_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
 """The pages whose texts are translated, with their related pages."""
 
 
-def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
-    """Build the texts of one of `TAUGHT_PAGES` from the words of a language."""
+def build_teaching_page_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
+    """Build the texts of one of `TEACHING_PAGES` from the words of a language."""
     words, labels = get_words(f"page-{page}", language), get_words("page", language)
     return PageText(
         page=page,
@@ -23,13 +23,13 @@ def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
         takeaway=words["takeaway"],
         takeaway_label=labels["takeaway"],
         next_label=labels["next"],
-        see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TAUGHT_PAGES[page]),
+        see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TEACHING_PAGES[page]),
     )
 
 
-def translate_page_text(story: PageText, language: str) -> PageText:
-    """Return the texts of a page in a language; other pages than `TAUGHT_PAGES` have one language."""
-    return build_taught_text(story.page, language) if story.page in TAUGHT_PAGES else story
+def translate_page_text(page_text: PageText, language: str) -> PageText:
+    """Return the texts of a page in a language; other pages than `TEACHING_PAGES` have one language."""
+    return build_teaching_page_text(page_text.page, language) if page_text.page in TEACHING_PAGES else page_text
 
 
 def _write_source_link(reference: Reference) -> str:
@@ -388,21 +388,21 @@ PAGE_TEXTS = (
             RelatedPage("Does it train better?", "experiments"),
         ),
     ),
-    build_taught_text("lessons"),
-    build_taught_text("class"),
+    build_teaching_page_text("lessons"),
+    build_teaching_page_text("class"),
 )
 """All pages."""
 
 
-def find_next_page(story: PageText) -> PageText:
+def find_next_page(page_text: PageText) -> PageText:
     """Return the texts of the next page in the menu; after the last one the first."""
-    return PAGE_TEXTS[(_find_place(story) + 1) % len(PAGE_TEXTS)]
+    return PAGE_TEXTS[(_find_place(page_text) + 1) % len(PAGE_TEXTS)]
 
 
-def find_previous_page(story: PageText) -> PageText:
+def find_previous_page(page_text: PageText) -> PageText:
     """Return the texts of the previous page in the menu; before the first one the last."""
-    return PAGE_TEXTS[_find_place(story) - 1]
+    return PAGE_TEXTS[_find_place(page_text) - 1]
 
 
-def _find_place(story: PageText) -> int:
-    return [each.page for each in PAGE_TEXTS].index(story.page)
+def _find_place(page_text: PageText) -> int:
+    return [each.page for each in PAGE_TEXTS].index(page_text.page)

@@ -51,5 +51,6 @@ export function drawOutline(scene, found, overhang, colour) {
   }
   const path = buildFacingSides(scene, found, overhang);
   for (const each of group.children) each.setAttribute("d", path);
+  group.firstElementChild?.setAttribute("fill", colour); // sides that a field hides would leave a hollow box
   group.lastElementChild?.setAttribute("stroke", colour);
 }

@@ -197,11 +197,11 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         return
     sizes = np.array(list(ended_outcomes))
     errors, rates = [], []
-    for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True)):
+    for k, (label, style) in enumerate(zip(setting.labels, setting.styles, strict=True)):
         found = [each[k] for each in ended_outcomes.values()]
         last = np.stack([each.final_errors for each in found])
-        errors.append(make_band_curve(label, sizes, last, look, clip_to_percent, points=True))
-        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
+        errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, points=True))
+        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, points=True))
     pair = _choose_compared_schemes(setting, ended_outcomes)
     signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
     clear = tuple(size for size, sign in signs.items() if sign)

@@ -41,7 +41,7 @@ from normviz.web.components.plot import show_figure
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
     """Show the scheme's name, and which property x̂ has, such as mean 0 and variance 1, or else what it computes."""
-    aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
+    aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_weight_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
@@ -266,5 +266,5 @@ def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerScalars, view: V
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(snippets.write_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
+    st.code(snippets.format_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

@@ -123,8 +123,8 @@ def show_table_status(
 
     While a job runs, the page looks again by itself. A `quiet` training started without a click: nobody waits for it.
     """
-    training.is_active()
-    if not forward.is_active() and forward.error:
+    training.poll()
+    if not forward.poll() and forward.error:
         training.stop(forward.error)
     missing = training.find_missing()
     trains = training.request is not None and (working or bool(missing))

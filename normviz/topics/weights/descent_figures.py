@@ -85,7 +85,7 @@ def draw_values_by_step(
     step: int,
     quantity: str,
     theme: str = "light",
-    first_look: int = 0,
+    first_style: int = 0,
     has_legend: bool = True,
     mark: tuple[int, float] | None = None,
 ) -> Figure:
@@ -93,7 +93,7 @@ def draw_values_by_step(
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     A third curve is thinner.
-    `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
+    `first_style`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
     `mark`: a step and a value; an arrow goes from the last step with this value to it.
     """
@@ -103,7 +103,7 @@ def draw_values_by_step(
     least, most = float(everything.min()), float(everything.max())
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
     for place, (name, values) in enumerate(curves.items()):
-        k, width = first_look + place, 3 if place < 2 else 2
+        k, width = first_style + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
         _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))

@@ -98,7 +98,7 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
-        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_look=len(runs))
+        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_style=len(runs))
         st.markdown(_explain_growth(run, view["rate"]))
 
 

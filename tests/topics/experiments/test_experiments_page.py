@@ -21,7 +21,7 @@ from normviz.topics.experiments import batch_size, experiment_runs, panels
 from normviz.topics.experiments.catalogue import EXPERIMENTS, TOPICS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.examples import ExampleResults, get_example_path
-from normviz.topics.experiments.experiment import SCHEME_LOOKS, choose_looks
+from normviz.topics.experiments.experiment import SCHEME_STYLES, choose_styles
 from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, make_name_prefix
 
 SCRIPT = "pages/experiments.py"
@@ -203,19 +203,19 @@ def test_other_seeds_are_run_at_once(held):
 def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
-    for place, look in enumerate(range(3), 1):
-        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]} !important;" in style
+    for place, index in enumerate(range(3), 1):
+        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[index]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
     assert [lines[name] for name in ("No norm", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
 def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
-    assert choose_looks(["none", "batch", "layer"]) == (0, 1, 2)
+    assert choose_styles(["none", "batch", "layer"]) == (0, 1, 2)
     for keys in (["layer", "rms", "batch"], ["weight", "layer"], ["batch"]):
         setting = batch_size.Setting(seeds=2, steps=20, schemes=keys)
-        looks = dict(zip(keys, setting.looks, strict=True))
-        assert all(looks.get(key, look) == look for key, look in SCHEME_LOOKS.items())
-        assert len(set(looks.values())) == len(keys)
+        styles = dict(zip(keys, setting.styles, strict=True))
+        assert all(styles.get(key, style) == style for key, style in SCHEME_STYLES.items())
+        assert len(set(styles.values())) == len(keys)
 
 
 def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_the_chosen_rates_are_folded():

@@ -11,7 +11,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.kinds import KIND_FORMULAS
-from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
+from normviz.describe.snippets import BACKWARD_FRAMEWORKS, format_backward_snippet
 from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import draw_tensor_map
@@ -55,12 +55,12 @@ def show_formula(view: View, theme: str) -> None:
     _show_comparison(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
-            tab.code(write_backward_snippet(scheme, framework, shape, eps), "python")
+            tab.code(format_backward_snippet(scheme, framework, shape, eps), "python")
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
     """Show a note for schemes that normalize weights too, whose weight part the small tensor leaves out."""
-    said = wording.explain_front_scheme([scheme])
+    said = wording.explain_weight_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 

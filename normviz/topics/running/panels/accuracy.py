@@ -123,7 +123,7 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
 
 def show_training_status(run: PageRun, working: bool) -> None:
     """Show the progress of the training, a description of the trained networks, or why training stopped."""
-    run.is_active()
+    run.poll()
     missing = bool(run.find_missing())
     if run.request is not None and (working or missing):
         show_progress(run, "Training networks", "cancel networks")

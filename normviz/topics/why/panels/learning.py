@@ -19,7 +19,7 @@ from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 
-LOOKS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
+MEASURED_STEPS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
 """Steps at which the accuracy is measured."""
 
 
@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
-            figure = draw_learning(title, LOOKS, 100 * run.accuracy, k, theme)
+            figure = draw_learning(title, MEASURED_STEPS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
