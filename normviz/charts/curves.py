@@ -20,9 +20,6 @@ BOTTOM_MARGIN = 112
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
-HIGHLIGHT_RATIO = 1.25
-"""Factor from a highlighted x to the edges of its band."""
-
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
@@ -52,8 +49,7 @@ class CurvePanel:
 
     `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
     Plotly; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
-    axes reach from −square to square in equal units; `highlights`, `highlight_name`: the x on a grey band, and the
-    meaning of the band in the legend.
+    axes reach from −square to square in equal units.
     """
 
     title: str
@@ -66,8 +62,6 @@ class CurvePanel:
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
     square: float = 0.0
-    highlights: Sequence[float] = ()
-    highlight_name: str = ""
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
@@ -89,7 +83,6 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         for curve in panel.curves:
             _draw_curve(figure, curve, colours, curve.name not in named, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
-        _draw_highlights(figure, panel, colours, subplot)
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
         figure.update_xaxes(
@@ -101,7 +94,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
-        scale = _make_log_axis(heights) if "y" in panel.log else {"nticks": 6}
+        linear = {"nticks": 6, "rangemode": "tozero" if panel.y.endswith("%") else "normal"}
+        scale = _make_log_axis(heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
@@ -119,7 +113,7 @@ def compute_bottom_margin(names: Iterable[str]) -> int:
     for width in (ENTRY + LETTER * len(name) for name in names):
         new_line = used + width > BREADTH
         lines, used = lines + new_line, width if new_line else used + width
-    return BOTTOM_MARGIN + LINE * max(lines - 2, 0)
+    return BOTTOM_MARGIN + LINE * (lines - 2)
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
@@ -135,16 +129,6 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
     shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
-
-
-def _draw_highlights(figure: Figure, panel: CurvePanel, colours: Theme, subplot: dict) -> None:
-    """Draw a grey band behind each highlighted x of a logarithmic axis, with one entry in the legend."""
-    grey = to_rgba(colours.muted, 0.25)
-    for x in panel.highlights:
-        figure.add_vband(x / HIGHLIGHT_RATIO, x * HIGHLIGHT_RATIO, grey, **subplot)
-    if panel.highlights:
-        entry = {"color": grey, "symbol": "square", "size": 14}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=entry, name=panel.highlight_name, **subplot)
 
 
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:

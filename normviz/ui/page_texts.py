@@ -363,9 +363,9 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="To bring back details in shadow: like batch norm, but with the mean and the contrast of nearby pixels.",
-        first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: a "
-        "large ε outweighs faint contrast.",
+        why="To bring back details in shadow. It works like batch norm, with the mean and standard deviation of the "
+        "pixels nearby.",
+        first="Drag **ε** to its right end: faint parts of the picture fade again.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "

@@ -57,7 +57,7 @@ def get_network_store() -> BoundedStore[str, TrainedNetworks]:
 def get_training_queue() -> JobQueue:
     """Return the job queue for trainings, shared by all sessions."""
     workers = count_short_jobs()
-    return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
+    return JobQueue(create_thread_pool(workers), workers=workers, speed_estimator=get_speed_estimator())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
