@@ -41,10 +41,10 @@ app = st.App(
 SECTIONS[SECTION_TITLE] = draw_take_home_section
 
 if __name__ == "__main__":
-    page, story = show_menu()
-    story = story and translate_page_text(story, get_language())
-    title = story.title if story else "normviz"
+    page, page_text = show_menu()
+    page_text = page_text and translate_page_text(page_text, get_language())
+    title = page_text.title if page_text else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
-    in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading
-    with frame_page(story) if story and not in_lesson else nullcontext():
+    in_lesson = page_text is not None and show_lesson_bar()  # in place of the page's heading
+    with frame_page(page_text) if page_text and not in_lesson else nullcontext():
         page.run()

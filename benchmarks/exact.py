@@ -82,7 +82,7 @@ def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     if scheme.suppression is None:
         return v
     if scheme.kind.key == "whitening":
-        parts = np.split(v, scheme.count_matrices(x.shape), axis=-1)
+        parts = np.split(v, scheme.count_covariances(x.shape), axis=-1)
         return np.concatenate([_whitened(part, eps) for part in parts], axis=-1)
     square = _average(v * v, scheme.suppression)
     root = np.sqrt(square + np.longdouble(eps))

@@ -180,7 +180,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "gradients": ("gradients?show=graph", {"play": play, **panels(gradients)}),
     "geometry": ("geometry", panels(geometry)),
     "experiments": (
-        "experiments?batch_size_steps=20&batch_size_seeds=2",
+        "experiments?batch_size_steps=20&batch_size_equal=steps&batch_size_seeds=2",
         {f"experiment {name}": pick_option(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
     "running": ("running", {"play": play, **panels(running)}),

@@ -19,7 +19,7 @@ from visitors import Session
 from watched import Server
 
 COMMANDS = ("--version", "--help", "schemes", "design --need dataset-rescaling", "experiment", "table1 --steps 20")
-EXPERIMENT = "show=batch-size&batch_size_steps=20&batch_size_seeds=2&batch_size_schemes=layer"
+EXPERIMENT = "show=batch-size&batch_size_steps=20&batch_size_equal=steps&batch_size_seeds=2&batch_size_schemes=layer"
 LOOK_SECONDS = 0.5
 """Seconds between two looks of a page at its run, as in the app."""
 

@@ -24,7 +24,7 @@ rest = st.container() if is_phone() else st.sidebar
 x = None
 with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) as view:
     scheme, theme, focus = build_scheme(view), get_current_theme(), view["focus"]
-    layer = state.get_layer_numbers(view, scheme)
+    layer = state.get_layer_scalars(view, scheme)
     with left:
         over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way

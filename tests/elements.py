@@ -8,7 +8,7 @@ import numpy as np
 import written
 
 from normviz.core.fields import Field, Index
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
@@ -64,11 +64,11 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
         wording.SchemeOnShape(scheme, x.shape),
         x,
         result,
-        LayerNumbers(eps, gain, bias),
+        LayerScalars(eps, gain, bias),
         roles,
         "light",
     )
-    numbers = live.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias))
+    numbers = live.compute_live_numbers(scheme, x, result, LayerScalars(eps, gain, bias))
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
 from normviz.core.kinds.whitening import compute_inverse_root
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
 from normviz.data.samples import SAMPLES
@@ -92,7 +92,7 @@ def live(at):
     focus = at.session_state["focus"]
     steps, numbers = (
         compute_element_steps(x, result, scheme, focus),
-        formulas.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias)),
+        formulas.compute_live_numbers(scheme, x, result, LayerScalars(eps, gain, bias)),
     )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
@@ -100,7 +100,7 @@ def live(at):
     if steps.deviation is not None:
         own["divides"] = written.look_up(numbers["divides"], focus, x.shape)
     if scheme.kind.key == "whitening":
-        groups = scheme.count_matrices(x.shape)
+        groups = scheme.count_covariances(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]
         own["divides"] = v[..., row].var()

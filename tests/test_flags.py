@@ -13,7 +13,7 @@ FLAGS = {
     "acts on weights": r"is_weight_scheme|\.acts_on\b|\.tensor [!=]=",
     "custom": r"is_custom\b|CUSTOM_SCHEME|(\[|key=|key [!=]= )\"custom\"",
     "pointwise": r"^(?!\s*assert).*((scheme|self|row)\.function (is|if|else) |if scheme\.function:)",
-    "whitening": r"if matrices(:| else| ==)|(if|and|or|not) \w+\.count_matrices|count_matrices\(.*\) (and|or|if|[=>])",
+    "whitening": r"if matrices(:| else| ==)|(if|and|or|not) \w+\.count_cov|count_cov\w+\(.*\) (and|or|if|[=>])",
     "kind": r"(scheme|self|row)\.kind(\.key)? ([!=]=|is|in) |isinstance\([^)]*\b[A-Z]\w+(Kind|Form)\b",
 }
 """Patterns of branches on what a scheme is."""

@@ -36,7 +36,7 @@ INTERFACES = {
     "backward": ("core/backward|library/calls", "of a tensor; for users also by name, in any layout"),
     "predict": ("core/theory|library/calls", "of a scheme and shapes; and, for users, by name"),
     "main": ("cli/main|topics/*/*", "the entry of a program"),
-    "write_script": ("export/scripts/*", "the script of a page"),
+    "build_script": ("export/scripts/*", "the script of a page"),
 }
 """Names that several modules share on purpose: where they may be, and what they mean there."""
 

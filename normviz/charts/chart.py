@@ -54,14 +54,6 @@ class Figure:
         for number in self._list_axis_suffixes(row, col):
             self.add_shape(type="line", x0=x, x1=x, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", line=line)
 
-    def add_vband(self, x0: float, x1: float, colour: str, row: int | None = None, col: int | None = None) -> None:
-        """Add a vertical band from x0 to x1 behind the traces, to the panel (row, col), or to all panels."""
-        for number in self._list_axis_suffixes(row, col):
-            self.add_shape(
-                type="rect", x0=x0, x1=x1, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", layer="below",
-                fillcolor=colour, line={"width": 0},
-            )  # fmt: skip
-
     def add_hline(self, y: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """Add a horizontal line over the full width at y, to the panel (row, col), or to all panels."""
         for number in self._list_axis_suffixes(row, col):

@@ -68,11 +68,11 @@ def draw_statistics_map(
     focus: Sequence[int],
     name: str,
     theme: str = "light",
-    zero_below: float = 0.0,
+    zero_threshold: float = 0.0,
 ) -> Figure:
     """Return a heat map of statistics (n, h, w, c), rows n and h, columns w and c, with a frame at index `focus`.
 
-    `zero_below`: statistics up to this size are written as 0.
+    Magnitudes up to `zero_threshold` are written as 0.
     """
     colours = THEMES[theme]
     n, h, w, c = values.shape
@@ -92,7 +92,7 @@ def draw_statistics_map(
         colorscale=scale,
         xgap=1,
         ygap=1,
-        text=[[format_number(value, 3, zero_below) for value in row] for row in flat] if labelled else None,
+        text=[[format_number(value, 3, zero_threshold) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
@@ -115,7 +115,9 @@ def draw_statistics_map(
     return apply_chart_style(figure, colours)
 
 
-def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
+def draw_responses(
+    contrasts: np.ndarray, curves: Mapping[str, np.ndarray], x_title: str, theme: str = "light"
+) -> Figure:
     """Return a figure of x̂ over contrast (logarithmic): one line per named curve, the first one thick."""
     colours = THEMES[theme]
     figure = Figure()
@@ -123,7 +125,7 @@ def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis
         figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=style_curve(k, colours, 3 if k else 6))
     figure.add_vline(1, line=style_current_value_line(colours))
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
+    figure.update_xaxes(type="log", title={"text": x_title, "standoff": 4}, exponentformat="power", dtick=1)
     figure.update_yaxes(title="x̂")
     return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.24}, zero_lines="xy")
 
@@ -131,13 +133,13 @@ def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis
 def draw_gap_panels(
     x: Sequence[float],
     panels: Mapping[str, Mapping[str, np.ndarray]],
-    axis: str,
-    marked: float | None = None,
+    x_title: str,
+    current_x: float | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Return a figure with one panel per name, with named curves of relative differences over x; axes are logarithmic.
+    """Return a figure with a panel per name, with named curves of relative differences over x; axes are logarithmic.
 
-    `axis`: title of the x axis; `marked`: the page's current x, drawn as a vertical line.
+    A vertical line marks `current_x`.
     """
     colours, count = THEMES[theme], len(panels)
     columns = next((few for few in (3, 2) if count % few == 0), min(3, count))
@@ -155,11 +157,11 @@ def draw_gap_panels(
                 line=style_curve(k, colours, 2.5),
                 marker=style_marker(k, colours), mode="lines+markers", **place,
             )  # fmt: skip
-        if marked:
-            figure.add_vline(marked, line=style_reference_line(colours), **place)
+        if current_x:
+            figure.add_vline(current_x, line=style_reference_line(colours), **place)
     figure.update_xaxes(tickangle=0, exponentformat="power", type="log", dtick=4 if max(x) / min(x) > 1e8 else 1)
     figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
     for number in range(max(count - columns, 0), count):  # the lowest panel of every column
         place = {"row": number // columns + 1, "col": number % columns + 1}
-        figure.update_xaxes(title=axis, showticklabels=True, **place)
+        figure.update_xaxes(title=x_title, showticklabels=True, **place)
     return apply_chart_style(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})

@@ -24,7 +24,7 @@ MAX_OUTLINED_BOXES = (
 )
 INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # position of the camera on the first visit
 MAX_TICKS = 1_000  # most numbers along an axis; the browser omits those without room
-SWELL, SWELL_RATIO = (
+OVERHANG, OVERHANG_RATIO = (
     0.07,
     0.004,
 )  # how far the element sticks out of its cell: fixed part, and part per cell of the longest side
@@ -55,13 +55,13 @@ class CubeStage(NamedTuple):
     scale: int = 0
 
 
-def make_plain_levels(shape: Shape, is_solid: bool = False) -> tuple[np.ndarray, dict]:
-    """Return one uint8 level for all cells and the legend's data; unless `is_solid`, a highlight shows through."""
-    return np.ones(shape, np.uint8), {"kind": "plain", "solid": is_solid}
+def make_plain_levels(shape: Shape, is_opaque: bool = False) -> tuple[np.ndarray, dict]:
+    """Return the same colour level (uint8) for all cells, and the legend's data; cells are faint unless `is_opaque`."""
+    return np.ones(shape, np.uint8), {"kind": "plain", "opaque": is_opaque}
 
 
-def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
-    """Return uint8 levels, one hue per statistic's field and other hues for its neighbours, and the legend's data."""
+def compute_hue_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
+    """Return colour levels (uint8), one hue for all cells that share a statistic, and the legend's data."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.compute_statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
@@ -69,7 +69,7 @@ def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, di
 
 
 def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return uint8 levels on a colour scale symmetric about 0, and the legend's data; level 0 marks NaN and Inf."""
+    """Return colour levels (uint8) on a scale symmetric about 0, and the legend's data; level 0 marks NaN and Inf."""
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
@@ -78,7 +78,7 @@ def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return uint8 levels of values from black to white, and the legend's data; level 0 marks NaN and Inf.
+    """Return colour levels (uint8) of values from black to white, and the legend's data; level 0 marks NaN and Inf.
 
     With three channels the legend also holds each element's pixel colour ("rgb").
     """
@@ -103,10 +103,11 @@ def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "li
     concatenated.
     """
     colours = THEMES[theme]
+    hues = {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
     traces = [
         _make_cell_trace(levels, legend, colours),
         _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
-        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": _map_statistics_to_hues(colours)},
+        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": hues},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
         _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
         _EMPTY_MESH | {"name": "element", "color": colours.element},
@@ -123,9 +124,9 @@ def build_hover_data(
     stages: dict | None = None,
     labels: dict | None = None,
 ) -> dict:
-    """Build the message data with which the browser draws cells and highlights the field of any element.
+    """Build the data with which the browser draws a layout's cells and highlights a field, `filled` or only outlined.
 
-    offsets: position of each index along each axis, to be summed. swell: how far the element sticks out, in cells.
+    offsets: position of each index along each axis, to be summed. overhang: how far the element sticks out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and between blocks, for the keyboard.
     x: the values to read out. copies: for each, the field's range at each index of each axis (bounds), the same for a
     different summation field (dashed), and x̂. filled: True if the field is filled, False if only outlined. fine:
@@ -141,7 +142,7 @@ def build_hover_data(
     shape = layout.shape
     return {
         "shape": shape,
-        "swell": compute_swell(layout),
+        "overhang": compute_overhang(layout),
         "offsets": layout.offsets,
         "order": [layout.roles[role] for role in (2, 1, 3, 0)],
         "dimensions": layout.dimensions,
@@ -197,9 +198,9 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
     return {"list": listed, "places": places, "looks": looks, "band": LEVELS_PER_HUE}
 
 
-def compute_swell(layout: Layout) -> float:
+def compute_overhang(layout: Layout) -> float:
     """Return how far the chosen element extends beyond its cell, in cells, to be visible in front of its field."""
-    return SWELL + SWELL_RATIO * float(layout.extent.max())
+    return OVERHANG + OVERHANG_RATIO * float(layout.extent.max())
 
 
 def _convert_to_readout(values: np.ndarray) -> np.ndarray:
@@ -266,7 +267,7 @@ def style_cells(legend: dict, colours: Theme) -> dict:
         "colorscale": scale,
         "showscale": bar is not None,
         "colorbar": bar,
-        "opacity": 0.22 if legend["kind"] == "plain" and not legend.get("solid") else 1,
+        "opacity": 0.22 if legend["kind"] == "plain" and not legend.get("opaque") else 1,
     }
 
 
@@ -311,11 +312,6 @@ def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: The
     return bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
-def _map_statistics_to_hues(colours: Theme) -> dict[str, str]:
-    """Return the highlight colour by statistic, "mean" or "divides", and "field" for all others."""
-    return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
-
-
 def build_labels_data(
     layout: Layout,
     titles: Sequence[Sequence[str]],
@@ -324,7 +320,7 @@ def build_labels_data(
     short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
 ) -> dict:
-    """Build the data with which the browser scales and labels the cube, one entry for each copy of the tensor.
+    """Build the data with which the browser scales the cube and writes each copy's axis titles, heading, block names.
 
     extent, sides: number of cells along x, y and z, and the lengths drawn. each: for every copy the titles of x, y
     and z, their colours, short titles (brief), the lengths of the axes whose indices are its ticks, the heading and
@@ -368,7 +364,7 @@ def _list_ticked_axis_sizes(layout: Layout, dimension: int) -> list[int]:
 def _make_scene_axes(layout: Layout) -> dict:
     def axis(dimension: int) -> dict:
         extent = float(layout.extent[dimension])
-        margin = max(0.02 * extent + 0.02, 1.2 * compute_swell(layout))  # an element at the border keeps its face
+        margin = max(0.02 * extent + 0.02, 1.2 * compute_overhang(layout))  # an element at the border keeps its face
         return {
             "range": [-margin, extent + margin][:: -1 if dimension == 2 else 1],  # first row on top
             "visible": False,

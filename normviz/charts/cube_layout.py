@@ -47,7 +47,7 @@ class Layout:
 
 
 def lay_out_folded(shape: Shape) -> Layout:
-    """Lay out a tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
+    """Return the `Layout` of a tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (
         _make_axis_offsets(n, 1),
@@ -59,26 +59,26 @@ def lay_out_folded(shape: Shape) -> Layout:
 
 
 def lay_out_unfolded(shape: Shape) -> Layout:
-    """Lay out a tensor as N blocks of W × C × H, in rows, examples in reading order."""
+    """Return the `Layout` of a tensor as N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
-    aside = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
-    wanted = sqrt(n * 1.25 * (h + aside) / (w + aside))  # as wide and high as its frame
+    column_gap = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
+    wanted = sqrt(n * 1.25 * (h + column_gap) / (w + column_gap))  # as wide and high as its frame
     columns = min((k for k in range(1, n + 1) if n % k == 0), key=lambda k: abs(log(k / wanted)))
     if not 0.5 <= columns / wanted <= 2:
         columns = max(1, min(n, round(wanted)))
-    above = _compute_row_space(shape, columns, aside) if columns < n else MIN_BLOCK_GAP
+    above = _compute_row_space(shape, columns, column_gap) if columns < n else MIN_BLOCK_GAP
     place = np.arange(n)
-    origins = np.stack([place % columns * (w + aside), 0 * place, place // columns * (h + above)], axis=1)
+    origins = np.stack([place % columns * (w + column_gap), 0 * place, place // columns * (h + above)], axis=1)
     offsets = (origins, _make_axis_offsets(h, 2), _make_axis_offsets(w, 0), _make_axis_offsets(c, 1))
     return Layout(shape, offsets, origins, (w, c, h), ((2,), (3,), (1,), (0,)))
 
 
-def _compute_row_space(shape: Shape, columns: int, aside: int) -> int:
+def _compute_row_space(shape: Shape, columns: int, column_gap: int) -> int:
     """Return the space between rows of blocks, in cells, that shows the top of a block and its name."""
     n, h, w, c = shape
     rows, gap = ceil(n / columns), MIN_BLOCK_GAP
     for _ in range(3):
-        extent = np.array([columns * (w + aside) - aside, c, rows * (h + gap) - gap])
+        extent = np.array([columns * (w + column_gap) - column_gap, c, rows * (h + gap) - gap])
         x, y, z = (
             compute_side_lengths(extent) / extent
         )  # how long a cell looks; at first the eye sees 0.23, 0.32 and 0.92 of it upwards
@@ -92,7 +92,7 @@ LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
 
 
 def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> Layout:
-    """Return the positions of all cells of a tensor (N, H, W, C) in a view, "folded" or "unfolded"."""
+    """Return the `Layout` of a tensor in a view, "folded" or "unfolded"; `roles`: its axes in place of N, H, W, C."""
     drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
     dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)

@@ -20,9 +20,6 @@ BOTTOM_MARGIN = 112
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
-HIGHLIGHT_RATIO = 1.25
-"""Factor from a highlighted x to the edges of its band."""
-
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
@@ -31,14 +28,14 @@ LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
-    `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
+    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
     with error bars in place of the band; `apart`: True for such markers of `size` pixels without a line.
     """
 
     name: str
     x: np.ndarray
     y: np.ndarray
-    look: int = 0
+    style: int = 0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     points: bool = False
@@ -52,8 +49,7 @@ class CurvePanel:
 
     `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
     Plotly; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
-    axes reach from −square to square in equal units; `highlights`, `highlight_name`: the x on a grey band, and the
-    meaning of the band in the legend.
+    axes reach from −square to square in equal units.
     """
 
     title: str
@@ -66,8 +62,6 @@ class CurvePanel:
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
     square: float = 0.0
-    highlights: Sequence[float] = ()
-    highlight_name: str = ""
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
@@ -84,31 +78,31 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
     )
     named: dict[str, None] = {}
     for number, panel in enumerate(panels):
-        place = {"row": number // columns + 1, "col": number % columns + 1}
+        subplot = {"row": number // columns + 1, "col": number % columns + 1}
         shifts = _spread_bars(panel)
         for curve in panel.curves:
-            _draw_curve(figure, curve, colours, curve.name not in named, place, shifts.get(curve.name, 1.0))
+            _draw_curve(figure, curve, colours, curve.name not in named, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
-        _draw_highlights(figure, panel, colours, place)
         for level in panel.levels:
-            figure.add_hline(level, line=style_reference_line(colours), **place)
+            figure.add_hline(level, line=style_reference_line(colours), **subplot)
         figure.update_xaxes(
             title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
             **(_make_log_axis([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
-            **place,
+            **subplot,
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **place)
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
-        scale = _make_log_axis(heights) if "y" in panel.log else {"nticks": 6}
+        linear = {"nticks": 6, "rangemode": "tozero" if panel.y.endswith("%") else "normal"}
+        scale = _make_log_axis(heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
-        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **place)
+        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
         if panel.square:
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
-            figure.update_xaxes(**reach, **place)
-            figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
+            figure.update_xaxes(**reach, **subplot)
+            figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **subplot)
     margin = {"t": 34, "b": compute_bottom_margin(named), "l": 55, "r": 20}  # half of a number at the end of the axis
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
 
@@ -119,7 +113,7 @@ def compute_bottom_margin(names: Iterable[str]) -> int:
     for width in (ENTRY + LETTER * len(name) for name in names):
         new_line = used + width > BREADTH
         lines, used = lines + new_line, width if new_line else used + width
-    return BOTTOM_MARGIN + LINE * max(lines - 2, 0)
+    return BOTTOM_MARGIN + LINE * (lines - 2)
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
@@ -137,16 +131,6 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 
 
-def _draw_highlights(figure: Figure, panel: CurvePanel, colours: Theme, place: dict) -> None:
-    """Draw a grey band behind each highlighted x of a logarithmic axis, with one entry in the legend."""
-    grey = to_rgba(colours.muted, 0.25)
-    for x in panel.highlights:
-        figure.add_vband(x / HIGHLIGHT_RATIO, x * HIGHLIGHT_RATIO, grey, **place)
-    if panel.highlights:
-        entry = {"color": grey, "symbol": "square", "size": 14}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=entry, name=panel.highlight_name, **place)
-
-
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:
     """Return factors on x, by curve, that keep error bars on a logarithmic axis from overlapping."""
     barred = [curve for curve in panel.curves if curve.points and curve.low is not None]
@@ -158,27 +142,28 @@ def _spread_bars(panel: CurvePanel) -> dict[str, float]:
     return {curve.name: step ** (k - (len(barred) - 1) / 2) for k, curve in enumerate(barred)}
 
 
-def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict, shift: float) -> None:
-    """Draw a curve; `first`: True for a legend entry; `shift`: factor on the drawn x, not on the tooltip's x."""
-    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
-    group = {"name": curve.name, "legendgroup": curve.name, **place}
+def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, subplot: dict, x_factor: float) -> None:
+    """Draw a curve, with an entry in the legend if `has_entry`; `x_factor` moves the drawn x, not the tooltip's."""
+    ink = {"color": colours.ink, "width": 2}
+    line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
+    group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
     if curve.low is not None and curve.high is not None and (curve.apart or curve.points):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.apart:
-        shown = {"mode": "markers", "marker": style_marker(curve.look, colours, curve.size), "showlegend": first}
+        shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:
-        edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
+        edge = {"mode": "lines", "line": line | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
-        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(look["color"]), **edge)
-    drawn = {"marker": style_marker(curve.look, colours)} if curve.points else {}
+        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
+    drawn = {"marker": style_marker(curve.style, colours)} if curve.points else {}
     mode = "lines+markers" if curve.points else "lines"
-    x = curve.x if shift == 1.0 else curve.x * shift
-    shown = {} if shift == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
-    figure.add_scatter(x=x, y=curve.y, mode=mode, line=look, showlegend=first, **shown, **drawn, **bars, **group)
+    x = curve.x if x_factor == 1.0 else curve.x * x_factor
+    shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
+    figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Compute ∂L/∂x from the .npy files of x and ∂L/∂y (y = x̂), and write it to a third."""
     scheme = parse_scheme(arguments)
-    x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
+    x, dy = (read_tensor(path, scheme.axes) for path in (arguments.input, arguments.gradient))
     if dy.shape != x.shape:
         raise InvalidInput(f"{arguments.gradient} has the shape {dy.shape}; that of {arguments.input} is {x.shape}.")
     dx = backward(x, dy, scheme, arguments.eps)

@@ -39,13 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     claims = choose_claims([each for text in arguments.id for each in text.split(",")], arguments.all)
     archive = ResultArchive(ResultCache())
     show_progress = sys.stderr.isatty()
-    found, failed = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
+    found, errors = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
     print(
         json.dumps(found, ensure_ascii=False, indent=2)
         if arguments.json
         else "\n".join(map(format_claim_record, found))
     )
-    wrong = describe_disagreements(found, failed)
+    wrong = describe_disagreements(found, errors)
     for line in wrong:
         print_message(line)
     return 1 if wrong else 0
@@ -65,9 +65,9 @@ def measure_claims(
     archive: ResultArchive,
     make_queue: Callable[[int], JobQueue],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Measure claims; return the records of those measured, and a dict from the ids of the others to their errors.
+    """Measure claims, by jobs of `make_queue` where `archive` has no result; return their records, and errors by id.
 
-    Checks run in this process on one core, as in a worker; experiments are jobs with cached results.
+    Checks run in this process on one core, as in a worker. Experiments are jobs; the archive caches their results.
 
     Args:
         claims: the claims.
@@ -84,7 +84,7 @@ def measure_claims(
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEED_BOUND - 1} would do.")
     limit_to_one_core()
     found: dict[str, Evidence] = {}
-    failed: dict[str, str] = {}
+    errors: dict[str, str] = {}
     tried = [claim for claim in claims if isinstance(claim.check, ExperimentCheck)]
     jobs = [*dict.fromkeys(job for claim in tried for job in list_claim_jobs(claim, seed))]
     run_missing(jobs, archive, make_queue, show_progress)
@@ -93,13 +93,13 @@ def measure_claims(
         try:
             evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
         except Exception as error:
-            failed[claim.id] = describe_error(error)
+            errors[claim.id] = describe_error(error)
             continue
         if evidence is None:
-            failed[claim.id] = "there is no result."
+            errors[claim.id] = "there is no result."
         else:
             found[claim.id] = evidence
-    return [build_claim_record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
+    return [build_claim_record(claim, found[claim.id]) for claim in claims if claim.id in found], errors
 
 
 def format_claim_record(result: Mapping[str, Any]) -> str:
@@ -108,10 +108,10 @@ def format_claim_record(result: Mapping[str, Any]) -> str:
     return "\n     ".join(line for line in lines if line)
 
 
-def describe_disagreements(records: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
-    """Describe each claim without a measurement, or with a verdict other than the recorded one, in a sentence."""
+def describe_disagreements(records: Sequence[Mapping[str, Any]], errors: Mapping[str, str]) -> list[str]:
+    """Describe in a sentence each claim in `errors` (by id), and each record whose verdict is not the expected one."""
     return [
-        *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
+        *(f"{claim} cannot be measured: {fault}" for claim, fault in errors.items()),
         *(
             f"{one['id']}: measured {one['verdict']}, on record {one['expected']}. {one['evidence']}"
             for one in records

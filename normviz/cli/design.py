@@ -16,7 +16,7 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
-from normviz.topics.design.demands import Demands, Invariances, parse_fronts
+from normviz.topics.design.demands import Demands, Invariances, parse_weight_keys
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import find_nearest_schemes, find_scheme_name, find_schemes, split_scheme, take_census
 from normviz.topics.design.training import plan_trainings
@@ -59,13 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     needed, without, conditions = map(split_keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
     check_options((*needed, *without, *conditions), arguments.census, training)
-    weights = parse_fronts(arguments.weights)
-    demands = Demands(arguments.layer, needed, without, weights, conditions)
+    weight_keys = parse_weight_keys(arguments.weights)
+    demands = Demands(arguments.layer, needed, without, weight_keys, conditions)
     if arguments.trained:
-        return train_schemes(arguments, weights)
+        return train_schemes(arguments, weight_keys)
     if arguments.census:
-        sets = build_invariance_records(arguments.layer, weights)
-        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_census(sets))
+        sets = build_invariance_records(arguments.layer, weight_keys)
+        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_invariance_records(sets))
         return 0
     print(
         json.dumps(build_design_records(demands), ensure_ascii=False, indent=2)
@@ -73,21 +73,21 @@ def run(arguments: argparse.Namespace) -> int:
         else format_schemes(demands)
     )
     if not (is_met := bool(find_schemes(demands))):
-        print_message(explain_refusal(demands))
+        print_message(explain_unmet_demands(demands))
     return 0 if is_met else 1
 
 
-def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
-    """Train schemes with their twins, print the results by set of invariances; return 1 if one contradicts theory."""
+def train_schemes(arguments: argparse.Namespace, weight_keys: tuple[str, ...]) -> int:
+    """Train schemes, and print for each set of invariances how many train as predicted; return 1 if one does not."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
-    jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
+    jobs = plan_trainings(layer, weight_keys, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
-    results, found = archive.find_results(jobs), build_invariance_records(layer, weights)
+    results, found = archive.find_results(jobs), build_invariance_records(layer, weight_keys)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
-    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained(found, missing))
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained_records(found, missing))
     for line in differing:
         print_message(line)
     return 1 if differing else 0
@@ -116,7 +116,7 @@ def build_design_records(demands: Demands) -> list[dict[str, Any]]:
     return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
-def build_invariance_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
+def build_invariance_records(layer: str, weight_keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances that schemes have as plain data, with their number of schemes.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
@@ -130,11 +130,11 @@ def build_invariance_records(layer: str, weights: tuple[str, ...]) -> list[dict[
             "same": [list(keys) for keys in kind.names.counted if len(keys) > 1],
             "not_counted": list(kind.names.uncounted),
         }
-        for kind in take_census(layer, weights)
+        for kind in take_census(layer, weight_keys)
     ]
 
 
-def explain_refusal(demands: Demands) -> str:
+def explain_unmet_demands(demands: Demands) -> str:
     """Explain why no scheme meets the demands, and which schemes come nearest."""
     return f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}."
 
@@ -148,19 +148,19 @@ def format_schemes(demands: Demands) -> str:
     )
 
 
-def format_census(sets: list[dict[str, Any]]) -> str:
+def format_invariance_records(records: list[dict[str, Any]]) -> str:
     """Format a line for each set of invariances: the number and the keys of the schemes that have it."""
     return "\n".join(
-        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_format_scheme_keys(kind)}]"
-        for kind in sets
+        f"{record['schemes']:6,}  {', '.join(record['invariances']) or 'nothing'}  [{_format_scheme_keys(record)}]"
+        for record in records
     )
 
 
-def _format_scheme_keys(kind: dict[str, Any]) -> str:
-    """Format the keys of the schemes with one set: "layer = layer-channels, group; not counted: divisive"."""
-    same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
-    hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}
-    counted = ", ".join(" = ".join(same.get(key, [key])) for key in kind["named"] if key not in hidden)
+def _format_scheme_keys(record: dict[str, Any]) -> str:
+    """Format the scheme keys of an invariance record: "layer = layer-channels, group; not counted: divisive"."""
+    same, others = {keys[0]: keys for keys in record["same"]}, record["not_counted"]
+    hidden = {*others, *(key for keys in record["same"] for key in keys[1:])}
+    counted = ", ".join(" = ".join(same.get(key, [key])) for key in record["named"] if key not in hidden)
     return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
@@ -189,10 +189,10 @@ def parse_sample(text: str) -> int | None:
     raise InvalidInput(f"--sample {text}: a whole number from 1 to 99,999, or all, would do.")
 
 
-def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
-    """Format two lines for each set of invariances: how many trained schemes confirm it, and some missing answers."""
+def format_trained_records(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
+    """Format each record with its counts of trained schemes, then some of the lines `missing`, on missing answers."""
     lines = []
-    for line, kind in zip(format_census(records).splitlines(), records, strict=True):
+    for line, kind in zip(format_invariance_records(records).splitlines(), records, strict=True):
         count = kind["trained"]
         others = {"not as predicted": count["disagree"], "without an answer": count["unanswered"]}
         words = [f"{count['agree']:,} of {count['of']:,} as predicted"]

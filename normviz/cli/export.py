@@ -7,7 +7,7 @@ from normviz.classroom.lessons.lesson_links import silence_warnings
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.data.output import write_file
-from normviz.export.pages import FILE_FORMATS, read_page_view, write_page_file
+from normviz.export.pages import FILE_FORMATS, format_page_file, read_page_view
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,5 +22,5 @@ def run(arguments: argparse.Namespace) -> None:
     if suffix not in FILE_FORMATS:
         raise InvalidInput(f"{arguments.path.name} ends in {suffix or 'nothing'}; {join_words(FILE_FORMATS)} would do.")
     with silence_warnings():
-        content = write_page_file(*read_page_view(arguments.link), suffix)
+        content = format_page_file(*read_page_view(arguments.link), suffix)
     write_file(arguments.path, content.encode())

@@ -1,11 +1,11 @@
 """The files that commands read and write."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.registry import Scheme
 from normviz.data.files import convert_to_tensor, read_npy
 from normviz.data.output import write_npy
 
@@ -19,12 +19,12 @@ def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
-    """Read the tensor of a .npy file. Raises InvalidInput unless it has four axes and all numbers are finite."""
+def read_tensor(path: Path, axes: Sequence[str]) -> np.ndarray:
+    """Read the tensor of a .npy file. Raises InvalidInput unless it has these four axes and all numbers are finite."""
     array = read_npy(read_bytes(path))
     x = convert_to_tensor(array, str(path))
     if array.ndim != 4:
-        raise InvalidInput(f"{path} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
+        raise InvalidInput(f"{path} has {array.ndim} axes; {', '.join(axes)} are needed.")
     if not np.isfinite(x).all():
         raise InvalidInput(f"{path} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed.")
     return x

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def load_model(source: str) -> tuple[Any, Any]:
-    """Import a module, from the working folder too, and call its function for a model and a batch.
+    """Return the model and batch that a function returns; `source`: "module:function", also of the working folder.
 
     Raises:
         InvalidInput: no such module or function, one that fails, or a result that is no pair.

@@ -18,6 +18,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Normalize the tensor of a .npy file, and write the result to another, completely or not at all."""
     scheme = parse_scheme(arguments)
-    x = read_tensor(arguments.input, scheme)
+    x = read_tensor(arguments.input, scheme.axes)
     y = normalize(x, scheme, arguments.eps).y
     write_finite(arguments.output, y, f"{arguments.input} holds numbers that are too large: their statistics overflow")

@@ -18,7 +18,7 @@ SHORT_TYPES = ("float16", "bfloat16", "float8")
 
 
 def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
-    """Convert x to the type in which statistics are computed; return it with the type of the results.
+    """Return x in the type in which its statistics are computed, and the type to which results are converted.
 
     float32 and float64 stay as they are. Half precision is computed in float32 and returned in its own type. All
     other real numbers become the library's default: float64 in NumPy, `torch.get_default_dtype()` in torch. Nested

@@ -83,7 +83,7 @@ class SchemeComparison(NamedTuple):
 def compare_schemes(
     left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS, seed: int = 0
 ) -> SchemeComparison:
-    """Compare two schemes of activations on a shape: by their fields, and on standard normal tensors.
+    """Return a `SchemeComparison`: whether fields and x̂ of two schemes of activations are equal, on normal tensors.
 
     Raises:
         InvalidInput: a field that does not fit the shape, or windows that would lay out too many elements.

@@ -25,7 +25,7 @@ AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout"
 
 @dataclass(frozen=True)
 class AxisNames:
-    """Names of one tensor axis: its index in formulas, one index and several in words, its length on a label."""
+    """Names of a tensor axis: its index in formulas, in words (singular and plural), and its length on a label."""
 
     letter: str
     one: str
@@ -197,13 +197,15 @@ class Field:
         """
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
-    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        """Raise InvalidInput if a rule does not fit the shape of a tensor, such as 4 groups of 6 channels.
+    def check(
+        self, shape: Shape, axes: Sequence[str] = AXES["activation"], max_elements: int = MAX_WINDOW_ELEMENTS
+    ) -> None:
+        """Raise InvalidInput if a rule does not fit the shape, such as 4 groups of 6 channels; errors name `axes`.
 
-        `limit`: the most numbers that the windows along an axis may hold together.
+        The windows along an axis may hold at most `max_elements` numbers together.
         """
         size = prod(shape)
-        longest = max(limit // size, 1)
+        longest = max(max_elements // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
             if rule.compute_max_window_size(n) > longest:
@@ -213,7 +215,7 @@ class Field:
                 )
 
     def count_window_elements(self, shape: Shape) -> int:
-        """Return how many numbers an array holds after windows along one axis are laid out, at most over the axes."""
+        """Return how many numbers an array holds if windows along one axis are laid out: the maximum over the axes."""
         return prod(shape) * max(rule.compute_max_window_size(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def compute_bounds(self, shape: Shape) -> list[np.ndarray]:
@@ -284,7 +286,7 @@ CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 
 @lru_cache(maxsize=1024)
 def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
-    """Compute `Rule.compute_bounds`. Cached: a page calls it hundreds of times per run."""
+    """Return `rule.compute_bounds(n)` from a cache: a page needs it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
         reach = min(rule.parameter_or_zero, n)  # any radius is right, and none overflows the index
@@ -306,11 +308,13 @@ def find_divisors(n: int) -> list[int]:
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
-def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], limit: int | None = None) -> Shape:
-    """Return the shape of a tensor as a tuple of four positive integers.
+def check_shape(
+    shape: Sequence[int], axes: Sequence[str] = AXES["activation"], max_elements: int | None = None
+) -> Shape:
+    """Return the shape of a tensor with these axes as a tuple of four positive integers.
 
     Raises:
-        InvalidInput: not four axes, an empty one, or more elements than the limit.
+        InvalidInput: not four axes, an empty one, or more than `max_elements` elements.
     """
     try:
         shape = tuple(int(n) for n in shape)
@@ -321,19 +325,19 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
     for n, axis in zip(shape, axes, strict=True):
         if n < 1:
             raise InvalidInput(f"{axis} = {n}: every axis needs at least one element.")
-    if limit is not None and prod(shape) > limit:
-        fits = shrink_shape(shape, limit)
+    if max_elements is not None and prod(shape) > max_elements:
+        fits = shrink_shape(shape, max_elements)
         raise InvalidInput(
-            f"{' × '.join(map(str, shape))} is {prod(shape):,} elements, more than the {limit:,} that are drawn; "
-            f"{' × '.join(map(str, fits))} fits."
+            f"{' × '.join(map(str, shape))} is {prod(shape):,} elements, more than the {max_elements:,} that are "
+            f"drawn; {' × '.join(map(str, fits))} fits."
         )
     return shape
 
 
-def shrink_shape(shape: Shape, limit: int) -> Shape:
-    """Cut the longest axes of a shape to one common length, the largest with at most `limit` elements in all."""
-    length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
+def shrink_shape(shape: Shape, max_elements: int) -> Shape:
+    """Cut the longest axes of a shape to one common length, the largest with at most `max_elements` elements in all."""
+    length = bisect_right(range(1, max_elements + 1), max_elements, key=lambda m: prod(min(n, m) for n in shape))
     fit = [min(n, length) for n in shape]
     for axis, n in enumerate(shape):
-        fit[axis] = min(n, limit // (prod(fit) // fit[axis]))
+        fit[axis] = min(n, max_elements // (prod(fit) // fit[axis]))
     return tuple(fit)

@@ -96,7 +96,7 @@ class ArrayLayout:
 
 @lru_cache(maxsize=256)
 def parse_layout(text: str, tensor: str = "activation") -> ArrayLayout:
-    """Parse a layout: letters such as "NCHW", or words such as "b t c".
+    """Return the `ArrayLayout` of a text such as "NCHW" or "b t c"; `tensor`: "activation" or "weight".
 
     N and B are examples, C is channels (or features: D, E or F where there is no C), and all other axes are positions.
     Weights have the letters O, I, H and W: units, input channels, and the kernel's rows and columns.
@@ -135,9 +135,9 @@ def _place_axes(text: str, names: list[str]) -> tuple[int, ...]:
 
 
 def merge_rules(rules: Sequence[Rule] | None, layout: ArrayLayout) -> Field | None:
-    """Return the field over the four axes of the general form of a rule for each axis of an array.
+    """Return the field over (N, H, W, C) that averages like these rules, one for each axis of an array, or None.
 
-    None for no rules, or for axes that do not merge.
+    None for no rules, or if axes that merge into one have different rules.
     """
     if rules is None:
         return None

@@ -24,8 +24,8 @@ from normviz.core.reductions import centre
 from normviz.core.registry import Scheme
 
 
-class LayerNumbers(NamedTuple):
-    """The numbers of a layer that hold for all elements: ε, and what it learns, γ, β and the threshold τ."""
+class LayerScalars(NamedTuple):
+    """Parameters of a layer that hold for all elements: ε, γ, β and the threshold τ."""
 
     eps: float
     gain: float = 1.0

@@ -24,7 +24,7 @@ RANGE_MARGIN = 2.0**40
 
 
 class PlainResult(NamedTuple):
-    """Mean, v, deviation and x̂, as in `NormalizationResult`."""
+    """Mean, centred tensor v, divisor and x̂, as in `NormalizationResult`, by the formula as it is written."""
 
     mean: Array | None
     v: Array
@@ -33,10 +33,10 @@ class PlainResult(NamedTuple):
 
 
 def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | None:
-    """Return v = x - E_A[x] and x̂ = v / sqrt(ε + E_B[v²]) of a large array; None if it is small or needs care.
+    """Return v = x - E_A[x] and x̂ = v / sqrt(ε + E_B[v²]) of a large array; None if that could lose digits.
 
-    Arrays whose numbers cannot be read, such as those that JAX or torch traces, need care too. So do windows, and
-    schemes of another form.
+    None also for small arrays, windows, schemes of another form, and arrays without readable numbers, such as those
+    that JAX or torch traces.
     """
     summation, suppression = scheme.summation, scheme.suppression
     if prod(x.shape) <= MAX_DRAWN_ELEMENTS or suppression is None or not scheme.is_general_form:
@@ -49,20 +49,20 @@ def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | Non
         mean = reduce_boxes(x, summation, xp.mean)
         v = x - broadcast_statistic(mean, x.shape)
     mean_square = reduce_boxes(v * v, suppression, xp.mean)
-    if not _is_numerically_safe(mean, mean_square, same=summation == suppression):
+    if not _is_numerically_safe(mean, mean_square, is_same_field=summation == suppression):
         return None
     deviation = xp.sqrt(mean_square + eps)
     return PlainResult(mean, v, deviation, v / broadcast_statistic(deviation, x.shape))
 
 
-def _is_numerically_safe(mean: Array | None, mean_square: Array, same: bool) -> bool:
+def _is_numerically_safe(mean: Array | None, mean_square: Array, is_same_field: bool) -> bool:
     """Return True if no mean square is near overflow or underflow, and every mean is small beside its square's root."""
     xp = array_namespace(mean_square)
     finfo = xp.finfo(mean_square.dtype)
     least, most = float(finfo.smallest_normal) * RANGE_MARGIN, float(finfo.max) / RANGE_MARGIN
     fits: Any = (mean_square > least) & (mean_square < most)
     if mean is not None:
-        spread = mean_square if same else xp.min(mean_square)
+        spread = mean_square if is_same_field else xp.min(mean_square)
         fits = xp.all(fits) & xp.all(mean * mean <= LARGEST_MEAN**2 * spread)
     try:
         return bool(xp.all(fits))

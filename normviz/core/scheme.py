@@ -144,8 +144,8 @@ class Scheme:
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
 
     @property
-    def inside(self) -> dict[str, float]:
-        """The learned numbers inside the function of a pointwise scheme: α and, if it has one, s; else empty."""
+    def function_parameters(self) -> dict[str, float]:
+        """The learned parameters of the function of a pointwise scheme, by symbol: α and, if it has one, s; else {}."""
         known = {"α": self.alpha, "s": self.shift} if self.kind.function is not None else {}
         return {name: number for name, number in known.items() if number is not None}
 
@@ -200,9 +200,9 @@ class Scheme:
         """Return the constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
 
-    def count_matrices(self, shape: Shape) -> int:
-        """Return the number of channel groups that are whitened on this shape; 0 without whitening."""
-        return self.kind.count_matrices(self, shape)
+    def count_covariances(self, shape: Shape) -> int:
+        """Return the number of channel groups that are whitened, each by a covariance matrix; 0 for other schemes."""
+        return self.kind.count_covariances(self, shape)
 
     def find_grouped_axes(self, shape: Shape) -> dict[str, int]:
         """Return the lengths of the axes that the scheme cuts into groups, by name."""
@@ -255,9 +255,9 @@ class Scheme:
             about=f"{plain.about} In front of it stands {front.name}.",
         )
 
-    def check(self, shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        """Raise InvalidInput if a field does not fit the shape; `limit` is that of `Field.check`."""
-        self.kind.check(self, shape, limit)
+    def check(self, shape: Shape, max_elements: int = MAX_WINDOW_ELEMENTS) -> None:
+        """Raise InvalidInput if a field does not fit the shape; `max_elements` is that of `Field.check`."""
+        self.kind.check(self, shape, max_elements)
 
     def fits(self, shape: Shape) -> bool:
         """Return True if every field fits the shape."""
@@ -270,7 +270,7 @@ class Scheme:
     def compute_canonical_key(self, shape: Shape) -> tuple[Any, ...]:
         """Return a key that is equal for schemes that compute the same on this shape."""
         a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
-        inside = tuple(self.inside.items())
+        inside = tuple(self.function_parameters.items())
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
     def _change_fields(self, change: Callable[[Field], Field]) -> "Scheme":
@@ -311,7 +311,7 @@ def _build_with_parameters(key: str, groups: int | None, radius: int | None, alp
 
 
 def make_custom_scheme(summation: Field | None, suppression: Field | None, *, weight: str | None = None) -> Scheme:
-    """Return the general form with fields of your own, behind the weight scheme of key `weight`, if any.
+    """Return a scheme that averages over these fields, for a layer with the weight scheme of key `weight`, if any.
 
     Raises:
         InvalidInput: the key is not that of a weight scheme.
@@ -320,9 +320,9 @@ def make_custom_scheme(summation: Field | None, suppression: Field | None, *, we
 
 
 def find_named_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """Return the schemes with a name of their own that a scheme is on this shape, the simplest first.
+    """Return the registered schemes that compute the same x̂ as this one on a shape, the simplest first.
 
-    That is the scheme itself or, if its fields are the user's, the registered schemes that compute the same x̂.
+    A registered scheme stands for itself alone.
     """
     return find_equal_schemes(scheme, shape) if scheme.is_custom else [scheme]
 
@@ -354,9 +354,9 @@ def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     return tuple(sorted(found, key=rank_by_plainness))
 
 
-def rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
+def rank_by_plainness(scheme: Scheme) -> tuple[bool, ...]:
     """Return a sort key: schemes with a paper first, then of the general form, then without parameters."""
-    return row.reference.arxiv is None, not row.is_general_form, bool(row.parameters)
+    return scheme.reference.arxiv is None, not scheme.is_general_form, bool(scheme.parameters)
 
 
 def _match_parameters(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:

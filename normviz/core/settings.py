@@ -41,9 +41,9 @@ class DependentValue:
     name: str
     table: Mapping[Any, Any]
 
-    def resolve(self, given: EarlierValues) -> Any:
+    def resolve(self, earlier: EarlierValues) -> Any:
         """Return the value for these values of the settings declared earlier."""
-        return self.table[given[self.name]]
+        return self.table[earlier[self.name]]
 
 
 @dataclass(eq=False)
@@ -96,28 +96,31 @@ class Declaration:
         """Return the key of the widget that draws this setting on a page."""
         return self.USUAL
 
-    def resolve_default(self, given: EarlierValues) -> Any:
+    def resolve_default(self, earlier: EarlierValues) -> Any:
         """Return the default, or the valid value nearest to it, given the settings declared earlier."""
-        default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
-        return None if default is None else self.find_nearest(default, given)
+        default = self.default.resolve(earlier) if isinstance(self.default, DependentValue) else self.default
+        return None if default is None else self.find_nearest(default, earlier)
 
-    def resolve_label(self, given: EarlierValues) -> str:
+    def resolve_label(self, earlier: EarlierValues) -> str:
         """Return the label of the control, which may depend on the settings declared earlier."""
         if isinstance(self.label, str):
             return self.label
-        return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
+        return self.label.resolve(earlier) if isinstance(self.label, DependentValue) else self.label(earlier)
 
-    def check(self, value: Any, given: EarlierValues) -> None:
+    def check(self, value: Any, earlier: EarlierValues) -> None:
         """Raise InvalidInput if a value is not valid, given the settings declared earlier."""
         raise NotImplementedError
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
-        """Return the valid value nearest to `value`, which may be text. Raises ValueError if none is near."""
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
+        """Return the valid value nearest to `value`, which may be text; raise ValueError if none is near.
+
+        `earlier`: the values of the settings that are declared before this one.
+        """
         raise NotImplementedError
 
-    def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest_or_default(self, value: Any, earlier: EarlierValues) -> Any:
         """Return the default for None, otherwise the valid value nearest to `value`, which may be text."""
-        return self.resolve_default(given) if value is None else self.find_nearest(value, given)
+        return self.resolve_default(earlier) if value is None else self.find_nearest(value, earlier)
 
     def format_for_link(self, value: Any) -> str:
         """Return the value as text for a link and the command line."""
@@ -166,19 +169,19 @@ class Real(Declaration):
     def choose_widget(self) -> str:
         return "stops" if self.stops else "number"
 
-    def compute_limits(self, given: EarlierValues) -> tuple[float, float]:
+    def compute_limits(self, earlier: EarlierValues) -> tuple[float, float]:
         """Return the smallest and the largest valid value, given the settings declared earlier."""
-        return self.least, self.most(given) if callable(self.most) else self.most
+        return self.least, self.most(earlier) if callable(self.most) else self.most
 
-    def check(self, value: Any, given: EarlierValues) -> None:
-        least, most = self.compute_limits(given)
+    def check(self, value: Any, earlier: EarlierValues) -> None:
+        least, most = self.compute_limits(earlier)
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
             raise self._make_refusal(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> float:
-        least, most = self.entered or self.compute_limits(given)
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> float:
+        least, most = self.entered or self.compute_limits(earlier)
         return min(max(_parse_number(value), least), most)
 
     def format_for_link(self, value: Any) -> str:
@@ -199,8 +202,8 @@ class Integer(Real):
     NOUN: ClassVar[str] = "a whole number"
     KIND: ClassVar[Any] = Integral
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> int:
-        least, most = self.entered or self.compute_limits(given)
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> int:
+        least, most = self.entered or self.compute_limits(earlier)
         return int(min(max(round(float(value)), least), most))
 
     def format_for_link(self, value: Any) -> str:
@@ -216,16 +219,16 @@ class NumberChoice(Declaration):
     USUAL: ClassVar[str] = "menu"
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
-    def list_options(self, given: EarlierValues) -> Sequence[int]:
+    def list_options(self, earlier: EarlierValues) -> Sequence[int]:
         """Return the valid numbers, given the settings declared earlier."""
-        return self.numbers(given) if callable(self.numbers) else self.numbers
+        return self.numbers(earlier) if callable(self.numbers) else self.numbers
 
-    def check(self, value: Any, given: EarlierValues) -> None:
-        if value not in self.list_options(given):
-            raise self._make_refusal(value, join_words(self.list_options(given)))
+    def check(self, value: Any, earlier: EarlierValues) -> None:
+        if value not in self.list_options(earlier):
+            raise self._make_refusal(value, join_words(self.list_options(earlier)))
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> int:
-        return find_closest(self.list_options(given), _parse_number(value))
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> int:
+        return find_closest(self.list_options(earlier), _parse_number(value))
 
 
 @dataclass(eq=False)
@@ -241,18 +244,18 @@ class Choice(Declaration):
     def choose_widget(self) -> str:
         return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
-    def list_options(self, given: EarlierValues) -> list[str]:
+    def list_options(self, earlier: EarlierValues) -> list[str]:
         """Return the valid keys, given the settings declared earlier."""
-        return list(self.of(given) if callable(self.of) else self.of)
+        return list(self.of(earlier) if callable(self.of) else self.of)
 
-    def check(self, value: Any, given: EarlierValues) -> None:
-        options = self.list_options(given)
+    def check(self, value: Any, earlier: EarlierValues) -> None:
+        options = self.list_options(earlier)
         if value not in options:
             raise self._make_refusal(value, join_words(options))
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
         """Return the valid key closest in spelling."""
-        options = self.list_options(given)
+        options = self.list_options(earlier)
         if value in options:
             return value
         alike = get_close_matches(str(value).lower()[:80], options, n=1)
@@ -276,14 +279,14 @@ class MultipleChoice(Choice):
     def choose_widget(self) -> str:
         return "pills"
 
-    def check(self, value: Any, given: EarlierValues) -> None:
+    def check(self, value: Any, earlier: EarlierValues) -> None:
         for key in value:
-            super().check(key, given)
+            super().check(key, earlier)
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> list[str]:
-        """Return the valid keys closest in spelling to the given ones, each once."""
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> list[str]:
+        """Return the distinct valid keys closest in spelling to those in `value`, which may be text."""
         nearest = super().find_nearest
-        return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
+        return list(dict.fromkeys(nearest(key, earlier) for key in _parse_keys(value)))
 
     def format_for_page(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
@@ -307,11 +310,11 @@ class Switch(Declaration):
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
 
-    def check(self, value: Any, given: EarlierValues) -> None:
+    def check(self, value: Any, earlier: EarlierValues) -> None:
         if not isinstance(value, bool):
             raise self._make_refusal(value, "True or False")
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> bool:
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> bool:
         """Return True for True and words such as "on", otherwise False."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
@@ -331,13 +334,13 @@ class CustomValue(Declaration):
     reads: Callable[[Any, Any], Any]
     writes: Callable[[Any], str] = str
 
-    def check(self, value: Any, given: EarlierValues) -> None:
-        nearest = self.reads(value, given)
+    def check(self, value: Any, earlier: EarlierValues) -> None:
+        nearest = self.reads(value, earlier)
         if nearest != value:
             raise self._make_refusal(value, self.format_for_link(nearest))
 
-    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
-        return self.reads(value, given)
+    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
+        return self.reads(value, earlier)
 
     def format_for_link(self, value: Any) -> str:
         return self.writes(value)

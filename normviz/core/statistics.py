@@ -101,7 +101,7 @@ def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturatio
 
 def compute_split_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SplitSaturationCurve:
     """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme with a suppression field."""
-    parts = scheme.kind.split_element(scheme, normalize(x, scheme, 0.0), index)
+    parts = scheme.kind.list_element_parts(scheme, normalize(x, scheme, 0.0), index)
     return SplitSaturationCurve(tuple(SaturationCurve(*part, scheme.kind) for part in parts))
 
 
@@ -113,7 +113,7 @@ def estimate_rounding(x: np.ndarray) -> float:
 
 
 def build_statistics_row_field(scheme: Scheme) -> Field:
-    """Build the field whose elements share both the mean and the divisor: one row of the statistics table each."""
+    """Build the field of the elements that share both the mean and the divisor, a row of the statistics table."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 

@@ -74,7 +74,7 @@ def predict(
             if scheme.suppression is None:
                 reason = "it divides all weights by one number, which the shift changes, and nothing cancels it"
                 return Prediction(False, f"{weights.name} stands in front: {reason}.")
-    if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
+    if weights is not None and _has_zero_mean_filters(weights, transformation, weight_shape):
         return Prediction(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
     if scheme.activation_part is None:
         return Prediction(False, f"{transformation.name}: the data are not used, so their change stays.")
@@ -93,7 +93,7 @@ def predict(
 
 
 def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
-    """Return the keys of the transformations of Table 1 that a scheme is invariant to at ε = 0.
+    """Return the keys of the `TRANSFORMATIONS` to which a scheme in a "dense" or "conv" layer is invariant at ε = 0.
 
     The arguments are those of `predict`.
     """
@@ -135,11 +135,11 @@ def explain_sign_only(scheme: Scheme, shape: Shape) -> str | None:
     return None
 
 
-def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
+def _has_zero_mean_filters(weight_scheme: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
     """Return True if a shift τ of each input channel cancels, since the normalized weights have mean zero."""
-    if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
+    if transformation.on != "data" or transformation.factor is not None or weight_scheme.summation is None:
         return False
-    field = weights.summation.simplify(weight_shape)
+    field = weight_scheme.summation.simplify(weight_shape)
     covers_all_inputs = all(rule == FULL for rule in field.rules[:3])
     return covers_all_inputs and weight_shape[2] == 1
 

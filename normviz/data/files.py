@@ -127,7 +127,7 @@ def read_npy(content: bytes) -> np.ndarray:
 
 
 def read_npz(content: bytes, max_arrays: int = MAX_ARRAYS) -> dict[str, np.ndarray]:
-    """Read the arrays of a .npz file by their names, each with `read_npy`. Raises InvalidInput for a false directory.
+    """Read the arrays of a .npz file by their names, each with `read_npy`.
 
     Raises:
         InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
@@ -196,8 +196,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
 def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
     """Return the lines of a .csv file that are neither empty nor comments, by line number from 1.
 
-    Raises:
-        InvalidInput: lines for more than `max_numbers` numbers.
+    Raises InvalidInput for more than `max_numbers` lines besides one of names: each holds a number.
     """
     texts = {}
     for row, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig"), 1):

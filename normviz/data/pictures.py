@@ -171,16 +171,16 @@ def _strip_jpeg(content: bytes) -> bytes:
     return b"".join((*kept, bytes([0xFF, _JPEG_END]) if marker else b""))
 
 
-def _check_jpeg(kind: int, frame: bytes, scans: list[int]) -> None:
-    """Raise InvalidInput for a .jpg file with too many scans, or one that takes too much memory."""
-    height, width, channels = struct.unpack_from(">xHHB", frame)
-    factors = [divmod(frame[6 + 3 * k + 1], 16) for k in range(channels)]
+def _check_jpeg(marker: int, frame_header: bytes, scans: list[int]) -> None:
+    """Raise InvalidInput for a .jpg file of too many scans (channels of each), or one that takes too much memory."""
+    height, width, channels = struct.unpack_from(">xHHB", frame_header)
+    factors = [divmod(frame_header[6 + 3 * k + 1], 16) for k in range(channels)]
     if not all(1 <= factor <= 4 for pair in factors for factor in pair):
         raise ValueError("sampling factors")
     across, down = map(max, zip(*factors, strict=True))
     padded = -(-width // (8 * across)) * 8 * across * -(-height // (8 * down)) * 8 * down
     coefficients = padded * sum(h * v for h, v in factors) / (across * down)
-    is_in_one_scan = kind != 0xC2 and scans == [channels]
+    is_in_one_scan = marker != 0xC2 and scans == [channels]
     _check_pixels(width, height, 0 if is_in_one_scan else 2 * coefficients)
     if padded * sum(scans) > MAX_SCANNED_PIXELS:
         raise InvalidInput(

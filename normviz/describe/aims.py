@@ -26,7 +26,7 @@ def describe_guarantee(scheme: Scheme, x: np.ndarray, result: NormalizationResul
         return ""
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
-    reached = _describe_reached_aim(scheme, x.shape, result)
+    reached = _describe_normalized_property(scheme, x.shape, result)
     return f"{_write_aim_opening(scheme, result, threshold)} {reached}." if reached else ""
 
 
@@ -128,7 +128,7 @@ def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: f
     return f"Before {join_words([*learned, *(['τ'] if cut else [])], 'and')},"
 
 
-def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
+def _describe_normalized_property(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Describe the property of x̂ in every set of elements that share statistics: "every channel has mean 0"."""
     own = KIND_FORMULAS[scheme.kind.key].describe_guarantee(scheme, result)
     if own is not None:

@@ -117,7 +117,7 @@ class AverageFormula:
 
     @property
     def summed_statistic_subscript(self) -> str:
-        """The subscript of the statistic of the summed element; only windows make it differ from `index`."""
+        """The LaTeX subscript of the statistic that belongs to the summand; it differs from `index` for windows."""
         return format_subscript("".join(term.summand if term.is_windowed else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
@@ -128,7 +128,7 @@ class AverageFormula:
 
     @property
     def window_terms(self) -> tuple[AverageTerm, ...]:
-        """The terms of those axes that have a window."""
+        """The `AverageTerm`s of the axes whose rule is a window."""
         return tuple(term for term in self.terms if term.is_windowed)
 
 
@@ -149,7 +149,7 @@ def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
 
 
 def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """Map (axis, "A" or "B") to the shortest tag that tells its number of groups or radius from the others.
+    """Map (axis, "A" or "B" for the field) to a short subscript that tells groups and radii of different sizes apart.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
     """

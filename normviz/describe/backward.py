@@ -15,8 +15,8 @@ from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import Scheme
 from normviz.describe.averages import format_subscript
 from normviz.describe.kinds import KIND_FORMULAS
-from normviz.describe.notation import build_formula_parts, build_formulas
-from normviz.describe.symbols import Formula, FormulaParts, format_derivative, format_gain_symbol, format_sum
+from normviz.describe.notation import build_formula_symbols, build_formulas
+from normviz.describe.symbols import Formula, FormulaSymbols, format_derivative, format_gain_symbol, format_sum
 
 
 def build_backward_formulas(scheme: Scheme) -> list[Formula]:
@@ -24,10 +24,11 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
 
     The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
-    parts, formulas = build_formula_parts(scheme), KIND_FORMULAS[scheme.kind.key]
-    incoming = Formula("incoming", formulas.incoming or f"d{parts.element} = {_format_xhat_gradient(scheme, parts)}")
-    own = [incoming, *formulas.differentiate(scheme, parts), *_build_parameter_formulas(scheme, parts)]
-    own += formulas.differentiate_inside(scheme, parts)
+    symbols, formulas = build_formula_symbols(scheme), KIND_FORMULAS[scheme.kind.key]
+    gradient = formulas.incoming or f"d{symbols.element} = {_format_xhat_gradient(scheme, symbols)}"
+    own = [Formula("incoming", gradient), *formulas.differentiate(scheme, symbols)]
+    own += _build_parameter_formulas(scheme, symbols)
+    own += formulas.differentiate_eps_or_alpha(scheme, symbols)
     where = [line for line in build_formulas(scheme) if line.name == "where"]
     where = [*formulas.define_inverse(scheme), *where]
     weights = scheme.weight_part
@@ -37,24 +38,24 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     return [*own, *where, *(Formula(f"weights: {name}", latex) for name, latex in front)]
 
 
-def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+def _build_parameter_formulas(scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
     """Yield the formulas of ∂L/∂γ and ∂L/∂β."""
-    dy = format_derivative("y" + parts.element)
+    dy = format_derivative("y" + symbols.element)
     if scheme.gain is not None:
         gain = format_gain_symbol(scheme) + _format_axis_index(scheme.gain)
-        base = parts.hat if scheme.has_xhat else parts.centred + parts.element
+        base = symbols.hat if scheme.has_xhat else symbols.centred + symbols.element
         yield Formula("gain", rf"{format_derivative(gain)} = {format_sum(scheme, scheme.gain)}{dy}\,{base}")
     if scheme.bias is not None:
         bias = r"\beta" + _format_axis_index(scheme.bias)
         yield Formula("bias", f"{format_derivative(bias)} = {format_sum(scheme, scheme.bias)}{dy}")
 
 
-def _format_xhat_gradient(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_xhat_gradient(scheme: Scheme, symbols: FormulaSymbols) -> str:
     """Format the gradient with respect to x̂, ∂L/∂x̂ = γ ∂L/∂y, or with respect to v if nothing divides."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
-        return format_derivative(parts.hat)
+        return format_derivative(symbols.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"
-    return gain + format_derivative("y" + parts.element)
+    return gain + format_derivative("y" + symbols.element)
 
 
 def _format_axis_index(axes: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from normviz.core.text import typeset
 from normviz.describe.averages import build_averages
 from normviz.describe.symbols import (
     Formula,
-    FormulaParts,
+    FormulaSymbols,
     format_centred,
     format_derivative,
     format_difference,
@@ -97,35 +97,36 @@ class KindFormulas:
             quotient = rf"{format_hat(scheme)} = \frac{{{v}{format_element_subscript(scheme)}}}{{{length}}}"
             yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
 
-    def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+    def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         """Yield the formulas of the backward pass from d = ∂L/∂x̂ to ∂L/∂x."""
-        dx = format_derivative(parts.tensor + parts.element)
+        dx = format_derivative(symbols.tensor + symbols.element)
         if scheme.suppression is None:
-            yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
+            yield self._differentiate_mean(scheme, symbols, f"d{symbols.element}", "d")
             return
-        yield from _build_averages(scheme, parts)
-        divided = _format_dividend_gradient(scheme, parts)
+        yield from _build_averages(scheme, symbols)
+        divided = _format_dividend_gradient(scheme, symbols)
         if scheme.summation is None or scheme.divides_by_variance:
             yield Formula("input", f"{dx} = {divided}")
             return
-        dv = format_derivative(parts.centred + parts.element)
+        dv = format_derivative(symbols.centred + symbols.element)
         yield Formula("divided", f"{dv} = {divided}")
-        yield self._differentiate_mean(scheme, parts, dv, None)
+        yield self._differentiate_mean(scheme, symbols, dv, None)
 
-    def _differentiate_mean(self, scheme: Scheme, parts: FormulaParts, before: str, letter: str | None) -> Formula:
-        """Format ∂L/∂x from ∂L/∂v: `before` minus its mean, in whose sum ∂L/∂v has the symbol `letter`, if given."""
-        dx = format_derivative(parts.tensor + parts.element)
+    def _differentiate_mean(self, scheme: Scheme, symbols: FormulaSymbols, dv: str, letter: str | None) -> Formula:
+        """Format ∂L/∂x as `dv`, the LaTeX of ∂L/∂v, minus its mean; in the sum ∂L/∂v is written `letter`, if given."""
+        dx = format_derivative(symbols.tensor + symbols.element)
         if scheme.summation is None:
-            return Formula("input", f"{dx} = {before}")
-        mean = parts.averages["A"]
-        summand = f"{letter}{mean.summand}" if letter else format_derivative(parts.centred + mean.summand)
-        return Formula("input", f"{dx} = {before} - {mean.format_transposed(summand)}")
+            return Formula("input", f"{dx} = {dv}")
+        mean = symbols.averages["A"]
+        summand = f"{letter}{mean.summand}" if letter else format_derivative(symbols.centred + mean.summand)
+        return Formula("input", f"{dx} = {dv} - {mean.format_transposed(summand)}")
 
-    def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the formula of the derivative with respect to ε, or to α and s of a pointwise scheme."""
+    def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
+        """Yield the formula of ∂L/∂ε, or those of ∂L/∂α and ∂L/∂s of a pointwise scheme."""
         if scheme.suppression is not None and scheme.eps is not None:
-            cube = _format_cubed_deviation(parts, "", "")
-            total = rf"{format_sum(scheme, ())}\frac{{d{parts.element}\,{parts.centred}{parts.element}}}{{{cube}}}"
+            cube = _format_cubed_deviation(symbols)
+            product = rf"d{symbols.element}\,{symbols.centred}{symbols.element}"
+            total = rf"{format_sum(scheme, ())}\frac{{{product}}}{{{cube}}}"
             yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
     def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
@@ -136,37 +137,40 @@ class KindFormulas:
         """Format the squared divisor without ε, in LaTeX."""
         return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
-    def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
-        """Format the squared divisor with a placeholder for its number, once for each way of writing it."""
+    def format_live_divisor(self, scheme: Scheme) -> tuple[str, ...]:
+        """Format the squared divisor with a placeholder for its number, once for each form (ROOT, PLAIN, LIMIT)."""
         eps = "" if scheme.eps is None else r" + \varepsilon"
         square = self.format_square(scheme)
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
         return root, plain, root
 
-    def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        """Format x̂ with placeholders for numbers, once for each form; `symbol` and `base` name the dividend."""
+    def format_live_xhat(self, scheme: Scheme, shape: Shape, dividend: str, placeholder: str) -> tuple[str, ...]:
+        """Format x̂ with placeholders, once for each form (ROOT, PLAIN, LIMIT).
+
+        `dividend`, `placeholder`: the LaTeX of the dividend, and the placeholder of its number.
+        """
         eps = "" if scheme.eps is None else r" + \varepsilon"
         given = "" if scheme.eps is None else r" + \num{eps}"
         square, number = rf"\part{{divides}}{{{self.format_square(scheme)}}}", r"\part{divides}{\num{divides}}"
         letters, root = rf"\sqrt{{{square}{eps}}}", rf"\sqrt{{{number}{given}}}"
         scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
-        return self._fill_fraction(scheme, scale, symbol, base, letters, root)
+        return self._format_live_fraction(scheme, scale, dividend, placeholder, letters, root)
 
-    def _fill_fraction(
-        self, scheme: Scheme, scale: str, symbol: str, base: str, letters: str, root: str
+    def _format_live_fraction(
+        self, scheme: Scheme, scale: str, dividend: str, placeholder: str, letters: str, root: str
     ) -> tuple[str, ...]:
         number = r"\part{divides}{\num{divides}}"
-        start = rf"\hat{{{scheme.symbol}}} = {scale}\frac{{{symbol}}}{{{letters}}} = {scale}"
+        start = rf"\hat{{{scheme.symbol}}} = {scale}\frac{{{dividend}}}{{{letters}}} = {scale}"
         forms = {ROOT: (root, "="), PLAIN: (number, "="), LIMIT: (root, r"\to")}
         return tuple(
-            rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values()
+            rf"{start}\frac{{\num{{{placeholder}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values()
         )
 
-    def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
-        """Map the divisor's placeholders to (numbers, their shape); {} if nothing divides."""
+    def find_live_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
+        """Map each placeholder in the formula of x̂, such as "divides", to numbers and their shape; else {}."""
         if result.deviation is None:
             return {}
-        below, form = find_squares_under_root(result.deviation, eps, not scheme.kind.has_eps)
+        below, form = find_squares_under_root(result.deviation, eps, scheme.kind.has_eps)
         return {"divides": (below, below.shape), "form": (form, below.shape)}
 
     def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
@@ -174,11 +178,9 @@ class KindFormulas:
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
-        """Describe in words what the PyTorch code computes; None if the averages in the code say it.
+        """Describe what PyTorch code computes over these axes, with this number of covariance matrices, or None.
 
-        Args:
-            axes: of the tensor in torch.
-            matrices: the number of channel groups with a matrix of their own.
+        None for the general form, whose averages in the code say it.
         """
         return None
 
@@ -200,10 +202,10 @@ class KindFormulas:
 
 
 @ignore_float_warnings
-def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def find_squares_under_root(deviation: np.ndarray, eps: float, has_eps: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean squares beside ε under the root, and the form (ROOT, PLAIN or LIMIT) to write each in.
 
-    The deviation itself stands for its square if that leaves the range of a float, or if it is `plain`.
+    The deviation stands for its square if that leaves the range of a float, or if the formula has no ε.
     """
     square = deviation * deviation
     extreme = (deviation != 0) & np.isfinite(deviation) & ~((square > 1e-300) & (square < inf))
@@ -211,52 +213,52 @@ def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = Fal
     # What is left below this is the rounding of the deviation, in float32 at least.
     variance = np.where(variance < 2**-22 * square, 0.0, variance)
     form = np.where(deviation == 0, LIMIT, np.where(extreme, PLAIN, ROOT)).astype(np.uint8)
-    return np.where(extreme | plain, deviation, variance), form
+    return np.where(extreme | (not has_eps), deviation, variance), form
 
 
-def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield the formulas of E[d x̂], and of E[d] if mean and divisor average alike; none for windows."""
-    square = parts.averages["B"]
+def _build_averages(scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
+    """Yield the formulas of the means of d x̂ and d = ∂L/∂x̂ in ∂L/∂x; none for windows."""
+    square = symbols.averages["B"]
     if square.window_terms:
         return
-    hat = parts.hat.removesuffix(parts.element) + square.summand
+    hat = symbols.hat.removesuffix(symbols.element) + square.summand
     over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
         yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
-    yield Formula("along", rf"{_format_xhat_gradient_average(scheme, parts)} = {over}d{square.summand}\,{hat}")
+    yield Formula("along", rf"{_format_xhat_gradient_average(scheme, symbols)} = {over}d{square.summand}\,{hat}")
 
 
-def _format_dividend_gradient(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_dividend_gradient(scheme: Scheme, symbols: FormulaSymbols) -> str:
     """Format ∂L/∂v, or ∂L/∂x if mean and divisor average over the same elements."""
-    square, d = parts.averages["B"], "d" + parts.element
+    square, d = symbols.averages["B"], "d" + symbols.element
     if square.window_terms:
-        cube = _format_cubed_deviation(parts, square.index, square.summed_statistic_subscript)
-        back = square.format_transposed(rf"\frac{{d{square.summand}\,{parts.centred}{square.summand}}}{{{cube}}}")
-        return rf"\frac{{{d}}}{{{parts.below}}} - {parts.centred}{parts.element}\,{back}"
+        cube = _format_cubed_deviation(symbols, square.index, square.summed_statistic_subscript)
+        back = square.format_transposed(rf"\frac{{d{square.summand}\,{symbols.centred}{square.summand}}}{{{cube}}}")
+        return rf"\frac{{{d}}}{{{symbols.below}}} - {symbols.centred}{symbols.element}\,{back}"
     mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
     return (
-        rf"\frac{{1}}{{{_format_divisor(scheme, parts)}}}\left({d}{mean} - "
-        rf"{parts.hat}\,{_format_xhat_gradient_average(scheme, parts)}\right)"
+        rf"\frac{{1}}{{{_format_divisor(scheme, symbols)}}}\left({d}{mean} - "
+        rf"{symbols.hat}\,{_format_xhat_gradient_average(scheme, symbols)}\right)"
     )
 
 
-def _format_xhat_gradient_average(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the symbol of the mean of d x̂, or of its sum if the scheme is `per_fan_in`."""
-    both = rf"d\hat{{{parts.tensor}}}"
-    return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index
+def _format_xhat_gradient_average(scheme: Scheme, symbols: FormulaSymbols) -> str:
+    """Format the symbol of the mean of d x̂, with d = ∂L/∂x̂, or of its sum if x̂ is divided by √fan-in, too."""
+    both = rf"d\hat{{{symbols.tensor}}}"
+    return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + symbols.averages["B"].index
 
 
-def _format_divisor(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the divisor, times the square root of the fan-in for a scheme that is `per_fan_in`."""
+def _format_divisor(scheme: Scheme, symbols: FormulaSymbols) -> str:
+    """Format the divisor, times √fan-in for a scheme that is `per_fan_in`."""
     if not scheme.per_fan_in:
-        return parts.below
-    sizes = "".join(term.size for term in parts.averages["B"].terms if term.size)
-    return rf"\sqrt{{{sizes}}}\,{parts.below}"
+        return symbols.below
+    sizes = "".join(term.size for term in symbols.averages["B"].terms if term.size)
+    return rf"\sqrt{{{sizes}}}\,{symbols.below}"
 
 
-def _format_cubed_deviation(parts: FormulaParts, index: str, neighbour: str) -> str:
-    """Format (σ² + ε)^{3/2} with its subscript, or with that of a neighbour."""
-    inside = parts.below.removeprefix(r"\sqrt{").removesuffix("}")
+def _format_cubed_deviation(symbols: FormulaSymbols, index: str = "", new_index: str = "") -> str:
+    """Format (σ² + ε)^{3/2}; if an `index` is given, the subscript `new_index` replaces it."""
+    inside = symbols.below.removeprefix(r"\sqrt{").removesuffix("}")
     if index:
-        inside = inside.replace(index, neighbour, 1)
+        inside = inside.replace(index, new_index, 1)
     return rf"({inside})^{{3/2}}"

@@ -16,7 +16,7 @@ from normviz.describe.averages import build_averages, format_axis_size
 from normviz.describe.general_form import KindFormulas, Numbers
 from normviz.describe.symbols import (
     Formula,
-    FormulaParts,
+    FormulaSymbols,
     format_argument_latex,
     format_derivative,
     format_element_subscript,
@@ -62,25 +62,25 @@ class SpectralFormulas(KindFormulas):
         matrix = rf"W\in\mathbb{{R}}^{{{format_fan_in(scheme)}\times {format_axis_size(out)}}}"
         yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS_NAMES[out].letter}}} = {scheme.symbol}{letters}")
 
-    def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+    def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         change = r"d-\langle d,\hat W\rangle\,a\,b^\top"
         yield Formula(
             "input", rf"\frac{{\partial L}}{{\partial W}} = \frac{{1}}{{\sigma_{{\max}}}}\left({change}\right)"
         )
         yield Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}")
 
-    def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+    def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         return iter(())
 
     def format_square(self, scheme: Scheme) -> str:
         return r"\sigma_{\max}"
 
-    def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
+    def format_live_divisor(self, scheme: Scheme) -> tuple[str, ...]:
         return (r"\sigma_{\max} = \num{divides}",) * 3
 
-    def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
+    def format_live_xhat(self, scheme: Scheme, shape: Shape, dividend: str, placeholder: str) -> tuple[str, ...]:
         number = r"\part{divides}{\num{divides}}"
-        return self._fill_fraction(scheme, "", symbol, base, r"\part{divides}{\sigma_{\max}}", number)
+        return self._format_live_fraction(scheme, "", dividend, placeholder, r"\part{divides}{\sigma_{\max}}", number)
 
     def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "the largest singular value is 1" if are_all_near(compute_spectral_norm(result.xhat), 1) else ""
@@ -110,16 +110,16 @@ class WhiteningFormulas(KindFormulas):
         root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
         yield Formula("normalized", rf"{format_hat(scheme)} = {over} {root}\, v{format_neighbour(scheme)}")
 
-    def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+    def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         yield Formula("along", r"S = \frac{1}{2}\sum_{n,h,w}\left(v_{nhw}\,d_{nhw}^\top + d_{nhw}\,v_{nhw}^\top\right)")
         yield Formula(
             "divided",
             r"\frac{\partial L}{\partial v_{nhw}} = R\,d_{nhw} + \frac{2}{NHW}\,"
             r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
         )
-        yield self._differentiate_mean(scheme, parts, format_derivative(parts.centred + parts.element), None)
+        yield self._differentiate_mean(scheme, symbols, format_derivative(symbols.centred + symbols.element), None)
 
-    def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+    def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
         yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
@@ -131,11 +131,11 @@ class WhiteningFormulas(KindFormulas):
             r"\sqrt{\lambda_j+\varepsilon}\left(\sqrt{\lambda_i+\varepsilon}+\sqrt{\lambda_j+\varepsilon}\right)}",
         )
 
-    def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
+    def format_live_divisor(self, scheme: Scheme) -> tuple[str, ...]:
         return (r"\Sigma_{cc} = \num{divides}",)
 
-    def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        channels = shape[-1] // scheme.count_matrices(shape)
+    def format_live_xhat(self, scheme: Scheme, shape: Shape, dividend: str, placeholder: str) -> tuple[str, ...]:
+        channels = shape[-1] // scheme.count_covariances(shape)
         terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
         terms[0] = terms[0].replace("*", "", 1)
         if channels > MAX_SUM_TERMS:
@@ -143,9 +143,9 @@ class WhiteningFormulas(KindFormulas):
         root = r"\part{divides}{(\Sigma + \varepsilon I)^{-1/2}}"
         return (rf"\hat{{x}} = {root} (x - {MEAN_PART}) = {' + '.join(terms)} = \num{{xhat}}",)
 
-    def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
+    def find_live_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
         shape = result.v.shape
-        groups = scheme.count_matrices(shape)
+        groups = scheme.count_covariances(shape)
         channels = shape[-1] // groups
         variance = np.mean(np.square(result.v), axis=(0, 1, 2))
         found: dict[str, Numbers] = {"divides": (variance, (1, 1, 1, shape[-1]))}
@@ -157,7 +157,7 @@ class WhiteningFormulas(KindFormulas):
         return found
 
     def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        groups = scheme.count_matrices(result.v.shape)
+        groups = scheme.count_covariances(result.v.shape)
         size = result.v.shape[-1] // groups
         matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
         if not are_all_near(matrices - np.eye(size), 0) or not are_all_near(result.xhat.mean((0, 1, 2)), 0):
@@ -170,7 +170,7 @@ class WhiteningFormulas(KindFormulas):
         return f"Mean over {', '.join(axis for axis in axes if axis != 'C')}; covariance matrix of {groups}"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        groups = scheme.count_matrices(shape)
+        groups = scheme.count_covariances(shape)
         size = shape[-1] // groups
         return (
             f"{pluralize(groups, 'covariance matrix')} Σ of {size} × {size}, over N, H, W: the channels of every "
@@ -191,24 +191,24 @@ class PointwiseFormulas(KindFormulas):
         function = format_function_latex(scheme, scheme.symbol + format_element_subscript(scheme))
         yield Formula("normalized", f"{format_hat(scheme)} = {function}")
 
-    def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        dx = format_derivative(parts.tensor + parts.element)
-        yield Formula("input", rf"{dx} = d{parts.element}\,\alpha\,{self._format_slope(scheme, parts)}")
+    def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
+        dx = format_derivative(symbols.tensor + symbols.element)
+        yield Formula("input", rf"{dx} = d{symbols.element}\,\alpha\,{self._format_slope(scheme, symbols)}")
 
-    def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        moved = rf"{format_sum(scheme, ())}d{parts.element}\,{self._format_slope(scheme, parts)}"
+    def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
+        moved = rf"{format_sum(scheme, ())}d{symbols.element}\,{self._format_slope(scheme, symbols)}"
         by_alpha = format_derivative(r"\alpha")
-        yield Formula("inside", rf"{by_alpha} = {moved}\,{parts.tensor}{parts.element}")
+        yield Formula("inside", rf"{by_alpha} = {moved}\,{symbols.tensor}{symbols.element}")
         if scheme.shift is not None:
             yield Formula("inside", f"{format_derivative('s')} = {moved}")
 
-    def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
+    def format_live_xhat(self, scheme: Scheme, shape: Shape, dividend: str, placeholder: str) -> tuple[str, ...]:
         numbers = format_argument_latex(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
         value = rf"\operatorname{{{scheme.kind.function}}}({numbers})"
         x = scheme.symbol
         return (rf"\hat{{{x}}} = {format_function_latex(scheme, x)} = {value} = \num{{xhat}}",)
 
-    def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
+    def find_live_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
         inside, one = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}, (1, 1, 1, 1)
         return {name: (np.full(one, value), one) for name, value in inside.items()}
 
@@ -222,12 +222,14 @@ class PointwiseFormulas(KindFormulas):
         return "Each element by itself"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        inside = join_words([f"{name} = {typeset(number)}" for name, number in scheme.inside.items()], "and")
+        inside = join_words(
+            [f"{name} = {typeset(number)}" for name, number in scheme.function_parameters.items()], "and"
+        )
         return f"Every element {self.describe_element(scheme)}, with {inside}."
 
-    def _format_slope(self, scheme: Scheme, parts: FormulaParts) -> str:
+    def _format_slope(self, scheme: Scheme, symbols: FormulaSymbols) -> str:
         assert scheme.function is not None
-        return scheme.function.slope_latex.format(u=format_argument_latex(scheme, parts.tensor + parts.element))
+        return scheme.function.slope_latex.format(u=format_argument_latex(scheme, symbols.tensor + symbols.element))
 
 
 KIND_FORMULAS: dict[str, KindFormulas] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers, ignore_float_warnings
+from normviz.core.normalize import LayerScalars, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.describe.kinds import KIND_FORMULAS, MEAN_PART
 from normviz.describe.symbols import format_gain_symbol
@@ -45,7 +45,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
         found.append(LiveFormula("centred", (rf"{symbol} = \num{{x}} - {mean} = \num{{v}}",)))
     if scheme.has_xhat:
         found.append(
-            LiveFormula("normalized", KIND_FORMULAS[scheme.kind.key].fill_normalized(scheme, shape, symbol, base))
+            LiveFormula("normalized", KIND_FORMULAS[scheme.kind.key].format_live_xhat(scheme, shape, symbol, base))
         )
         symbol, base = rf"\hat{{{x}}}", "xhat"
     if scheme.gain is not None or scheme.bias is not None:
@@ -69,22 +69,22 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
     if scheme.suppression is not None:
-        found.append(LiveFormula("divides", KIND_FORMULAS[scheme.kind.key].fill_statistic(scheme)))
+        found.append(LiveFormula("divides", KIND_FORMULAS[scheme.kind.key].format_live_divisor(scheme)))
     return found
 
 
 @ignore_float_warnings
 def compute_live_numbers(
-    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, scalars: LayerScalars
 ) -> dict[str, ElementNumbers]:
-    """Map each placeholder of the live formulas to its numbers; "form" holds each element's form of the formula.
+    """Map each placeholder, such as "mean", to its numbers; "form" to the form (ROOT, PLAIN, LIMIT) at each element.
 
     `divides` is the number below the fraction: the mean square, or the divisor if it is written as it is. For a scheme
     that whitens it is the channel's variance, on the diagonal of Σ. `w0`, … and `v0`, … are the element's row of
     (Σ + εI)^(-1/2) and the channels of its group at its position, which the row multiplies.
     """
     one = (1, 1, 1, 1)
-    given = layer._asdict()
+    given = scalars._asdict()
     if scheme.threshold is None:
         del given["threshold"]
     found = {name: ElementNumbers(np.full(one, value), one) for name, value in given.items()}
@@ -92,12 +92,12 @@ def compute_live_numbers(
     if scheme.summation is not None and result.mean is not None:
         found["mean"] = ElementNumbers(result.mean, result.mean.shape)
         found["v"] = ElementNumbers(result.v, x.shape)
-    numbers = KIND_FORMULAS[scheme.kind.key].compute_numbers(scheme, result, layer.eps)
+    numbers = KIND_FORMULAS[scheme.kind.key].find_live_numbers(scheme, result, scalars.eps)
     found |= {name: ElementNumbers(*each) for name, each in numbers.items()}
     if numbers:
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
     if scheme.gain is not None or scheme.bias is not None or not scheme.has_effect:
         found["y"] = ElementNumbers(result.y, x.shape)
     if scheme.threshold is not None:
-        found["z"] = ElementNumbers(np.maximum(result.y, layer.threshold), x.shape)
+        found["z"] = ElementNumbers(np.maximum(result.y, scalars.threshold), x.shape)
     return found

@@ -8,7 +8,7 @@ WORD_JOINER = "\u2060"
 _SPACE = re.compile(r"[^\S\u00a0\u202f]+")
 """White space at which a line may break."""
 
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, marks that turn the direction of writing, and surrogates."""
 
 _FOUND_LATE = re.compile(r"(?<=:)(?=\S)|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[<>~=-])(?=[=>-])", re.IGNORECASE)
@@ -30,11 +30,11 @@ def escape_markdown(text: object) -> str:
     >>> escape_markdown("4 groups do not divide C = 6.")
     '4 groups do not divide C = 6.'
     """
-    line = replace_unseen(_SPACE.sub(" ", str(text)).strip())
+    line = replace_invisible(_SPACE.sub(" ", str(text)).strip())
     line = _MARKUP.sub(r"\\\g<0>", _FOUND_LATE.sub(WORD_JOINER, line))
     return _LIST_NUMBER.sub(r"\1\\\2", line)
 
 
-def replace_unseen(text: str) -> str:
+def replace_invisible(text: str) -> str:
     """Replace control characters, marks of the direction of writing and surrogates by U+FFFD."""
-    return _UNSEEN.sub("\ufffd", text)
+    return _INVISIBLE.sub("\ufffd", text)

@@ -13,7 +13,7 @@ from normviz.describe.averages import build_averages, format_subscript
 from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.symbols import (
     Formula,
-    FormulaParts,
+    FormulaSymbols,
     format_centred,
     format_difference,
     format_element_subscript,
@@ -42,11 +42,11 @@ WEIGHT_NORM_FORMULAS = {
 """Weight norm, its gradients (Salimans & Kingma 2016, eq. 2 and 3), and how a step of learning rate η lengthens v."""
 
 
-def build_formula_parts(scheme: Scheme) -> FormulaParts:
+def build_formula_symbols(scheme: Scheme) -> FormulaSymbols:
     """Build the LaTeX parts of a scheme's formulas; `below`, the divisor, is empty if nothing divides."""
     centred, element, hat = format_centred(scheme), format_element_subscript(scheme), format_hat(scheme)
     below = KIND_FORMULAS[scheme.kind.key].format_divisor(scheme)
-    return FormulaParts(scheme.symbol, centred, element, hat, below, build_averages(scheme))
+    return FormulaSymbols(scheme.symbol, centred, element, hat, below, build_averages(scheme))
 
 
 def build_formulas(scheme: Scheme) -> list[Formula]:
@@ -73,8 +73,8 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
     return [*front, *(line for line in own if line.name in shown)]
 
 
-def format_sum_change(change: Transformation, layer: str) -> str:
-    """Format the effect of a transformation of Table 1 on pre-activations, "a' = s·a + t", s and t with indices."""
+def format_preactivation_change(change: Transformation, layer: str) -> str:
+    """Format the effect of a change of weights or data on pre-activations: "a' = s·a" or "a' = a + t", with indices."""
     axes = ("N", "C") if layer == "dense" else AXES["activation"]
 
     def indexed(symbol: str, along: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
             for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
     roles = {"α": "learned factor", "s": "learned shift"}
-    for name in scheme.inside:
+    for name in scheme.function_parameters:
         role = f"{roles[name]} inside {scheme.kind.function}, one for all"
         rows.append(ParameterRow(name, role, *_find_shapes_along(scheme, (), shape)))
     learned = (

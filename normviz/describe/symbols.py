@@ -14,7 +14,7 @@ class Formula(NamedTuple):
     latex: str
 
 
-class FormulaParts(NamedTuple):
+class FormulaSymbols(NamedTuple):
     """LaTeX of symbols and subscripts from which a scheme's formulas are built.
 
     Attributes:

@@ -92,8 +92,8 @@ def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
     return [axis + 4 for axis, _ in field.simplify(shape).windowed_axes]
 
 
-class BoxDescription(NamedTuple):
-    """Words for the elements that share one statistic with a chosen element.
+class FieldWords(NamedTuple):
+    """Words for the field of a chosen element: the elements that share a statistic with it.
 
     Attributes:
         names: of the statistics over it.
@@ -150,9 +150,9 @@ class SchemeOnShape:
         if len(parts) == 2 and not any(find_windowed_axes(part.field, self.shape) for part in parts):
             (mean,), (square,) = (part.names for part in parts)
             return f"a {mean} over one field, a {square} over another"
-        return "; ".join(self._describe_own_windows(part) or _add_articles(part) for part in parts) or "nothing"
+        return "; ".join(self._describe_windows(part) or _add_articles(part) for part in parts) or "nothing"
 
-    def describe_boxes(self, index: Index) -> list[BoxDescription]:
+    def describe_boxes(self, index: Index) -> list[FieldWords]:
         """Describe, for each field, the elements that share statistics with the one at `index`."""
         return [self._describe_box(part, index) for part in self.statistics]
 
@@ -173,10 +173,13 @@ class SchemeOnShape:
         return ", ".join(f"{name} {done}" for name, done in parts)
 
     def format_axis_title(self, axes: Sequence[int]) -> str:
-        """Format the title of an axis of the picture: "H (positions) kept"; axes of length 1 are left out."""
-        called = zip(self.scheme.axes, self.axis_names, strict=True)
-        names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
-        return self.describe_axes([axis for axis in axes if self.shape[axis] > 1], names)
+        """Format the title of an axis of the picture: "C (channels) kept"; axes of length 1 are left out."""
+        drawn = [axis for axis in axes if self.shape[axis] > 1]
+        names = list(self.scheme.axes)
+        if drawn:
+            word = POSITION_AXIS.many if len(drawn) > 1 else self.axis_names[drawn[0]].length
+            names[drawn[-1]] += f" ({word})"
+        return self.describe_axes(drawn, names)
 
     def describe_picture(self, focus: Index, view: str, colour: str) -> str:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""
@@ -194,11 +197,11 @@ class SchemeOnShape:
         text = f"lit is the field{of or ' of the chosen element'}, {lit.where}"
         return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed)
 
-    def _describe_box(self, part: FieldStatistics, index: Index) -> BoxDescription:
+    def _describe_box(self, part: FieldStatistics, index: Index) -> FieldWords:
         where = describe_field_box(part.field, index, self.shape, self.scheme.axes)
-        given, own = _add_articles(part), self._describe_own_windows(part)
+        given, own = _add_articles(part), self._describe_windows(part)
         if own:
-            return BoxDescription(
+            return FieldWords(
                 part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", BOX_TEMPLATES
             )
         one = given if "largest" in given else f"one {' and '.join(part.names)}"
@@ -207,17 +210,17 @@ class SchemeOnShape:
             "several": f"{{}} elements share {one}: {{}}",
         }
         if part.field.count_elements(index, self.shape) == 1:
-            return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
-        return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
+            return FieldWords(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
+        return FieldWords(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
-    def _describe_own_windows(self, part: FieldStatistics) -> str:
-        """Describe windowed statistics, one for each index: "every row has a mean of its own"; "" without windows."""
-        moving = find_windowed_axes(part.field, self.shape)
+    def _describe_windows(self, statistics: FieldStatistics) -> str:
+        """Describe statistics over a window at every index: "every row has a mean of its own"; "" without windows."""
+        moving = find_windowed_axes(statistics.field, self.shape)
         if not moving:
             return ""
-        alone = part.field.simplify(self.shape).with_own_windows.compute_sizes(self.shape).max() == 1
+        alone = statistics.field.simplify(self.shape).with_own_windows.compute_sizes(self.shape).max() == 1
         one = "element" if alone else " and ".join(self.axis_names[axis].one for axis in moving)
-        return f"every {one} has {_add_articles(part)} of its own"
+        return f"every {one} has {_add_articles(statistics)} of its own"
 
 
 def _add_articles(part: FieldStatistics) -> str:
@@ -253,7 +256,7 @@ def format_scheme_name(scheme: Scheme) -> str:
     return " with ".join([name, *filter(None, [" and ".join(format_parameters(scheme))])]) + behind + front
 
 
-def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
+def explain_weight_scheme(schemes: Sequence[Scheme]) -> str:
     """Explain that a weight scheme does not act on activations; empty if none of `schemes` has one.
 
     With several schemes, the text names the concerned ones by their labels.

@@ -41,9 +41,9 @@ FILE_FORMATS: Mapping[str, Callable[[str], str]] = {".py": str, ".ipynb": build_
 """The kinds of files by the ends of their names: functions from the text of a script to that of the file."""
 
 
-def find_script_writer(page: str) -> Callable[[View], PageScript]:
-    """Import and return the function that writes a page's script from the page's values."""
-    writer: Callable[[View], PageScript] = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}").write_script
+def find_script_builder(page: str) -> Callable[[View], PageScript]:
+    """Import and return the function that builds a page's script from the page's values."""
+    writer: Callable[[View], PageScript] = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}").build_script
     return writer
 
 
@@ -77,18 +77,18 @@ def read_page_view(link: str) -> tuple[str, View]:
     return page, view
 
 
-def write_page_script(page: str, view: View) -> str:
+def format_page_script(page: str, view: View) -> str:
     """Return the Python script of a page's state as text; `page`: key in `SCRIPT_MODULES`.
 
     Raises:
         InvalidInput: the page itself can show nothing for these values.
     """
-    return format_script(find_script_writer(page)(view), format_page_link(page, view))
+    return format_script(find_script_builder(page)(view), format_page_link(page, view))
 
 
-def write_page_file(page: str, view: View, suffix: str) -> str:
+def format_page_file(page: str, view: View, suffix: str) -> str:
     """Return the script or notebook of a page's state as text; `suffix`: ".py" or ".ipynb". Raises InvalidInput."""
-    return FILE_FORMATS[suffix](write_page_script(page, view))
+    return FILE_FORMATS[suffix](format_page_script(page, view))
 
 
 def format_page_link(page: str, view: View) -> str:

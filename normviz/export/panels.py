@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.data.output import encode_npy
 from normviz.export.notebook import build_notebook
-from normviz.export.pages import SCRIPT_MODULES, write_page_script
+from normviz.export.pages import SCRIPT_MODULES, format_page_script
 from normviz.export.project import format_citation
 from normviz.export.scheme_code import OWN_TENSOR_FILE
 from normviz.ui.frame import show_error
@@ -26,18 +26,18 @@ FILES_NOTE = (
 """Note on the other files of a page."""
 
 
-def draw_take_home_section(shared: SharedPage) -> None:
-    """Draw a page's downloads and the citation; on a page without a script the citation alone."""
-    page = SCRIPT_NAMES.get(shared.page, shared.page)
+def draw_take_home_section(shared_page: SharedPage) -> None:
+    """Draw the downloads of the page that is shared, if it has a script, and the citation."""
+    page = SCRIPT_NAMES.get(shared_page.page, shared_page.page)
     if page in SCRIPT_MODULES:
-        _draw_files(page, dict(shared.view))
+        _draw_files(page, dict(shared_page.view))
     show_copying("Citation", format_citation(), "share citation", rows=3)
 
 
 def _draw_files(page: str, view: View) -> None:
     """Draw the downloads of a page's state and its script as text; show an error if the page's values are invalid."""
     try:
-        text = write_page_script(page, view)
+        text = format_page_script(page, view)
     except InvalidInput as error:
         show_error(error)
         return

@@ -8,7 +8,7 @@ from normviz.core.registry import get_scheme
 from normviz.core.scheme import Scheme
 from normviz.core.settings import get_declarations
 from normviz.data.samples import SAMPLES
-from normviz.export.script import Expression, write_call
+from normviz.export.script import Expression, format_call
 from normviz.ui.link import View
 from normviz.ui.tensor import OWN_DATA, get_view_shape, has_own_tensor
 
@@ -22,39 +22,39 @@ LAYOUTS = {"activation": "NHWC", "weight": "HWIO"}
 """Layouts of tensors of the app, as arguments of the library."""
 
 
-def write_tensor_code(view: View) -> tuple[str, str]:
+def format_tensor_code(view: View) -> tuple[str, str]:
     """Return the code that makes the tensor x of a page, and the project's extras that the code needs, or ""."""
     if has_own_tensor(view):
-        made = write_call("np.load", OWN_TENSOR_FILE)
+        made = format_call("np.load", OWN_TENSOR_FILE)
         return f"import numpy as np\n\nx = {made}.astype(float)  # your own data, downloaded beside this file", ""
-    return write_sample_code("x", "uneven" if view["data"] == OWN_DATA else view["data"], get_view_shape(view), view)
+    return format_sample_code("x", "uneven" if view["data"] == OWN_DATA else view["data"], get_view_shape(view), view)
 
 
-def write_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[str, str]:
-    """Return code that assigns the sample `key` to the variable `name`, and the extras that it needs, or ""."""
+def format_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[str, str]:
+    """Return code that makes the sample `key` with the seed in `view`, and the pip extras that it needs, or ""."""
     function = SAMPLES[key].make.__name__
-    made = write_call(function, shape, seed=view["seed"])
+    made = format_call(function, shape, seed=view["seed"])
     return f"from normviz.data.samples import {function}\n\n{name} = {made}", SAMPLE_EXTRAS.get(key, "")
 
 
-def write_scheme_code(scheme: Scheme) -> Expression:
+def format_scheme_code(scheme: Scheme) -> Expression:
     """Return the Python expression that builds a scheme with its parameters.
 
-    >>> write_scheme_code(get_scheme("group", groups=3))
+    >>> format_scheme_code(get_scheme("group", groups=3))
     'normviz.get_scheme("group", groups=3)'
     >>> import normviz
-    >>> write_scheme_code(normviz.custom(None, "N=full,C=groups(2)"))
+    >>> format_scheme_code(normviz.custom(None, "N=full,C=groups(2)"))
     'normviz.custom(None, "N=full,C=groups(2)")'
     """
     names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
     parameters = {names[name]: value for name, value in scheme.parameters.items()}
     if get_scheme(scheme.key, **parameters) != scheme:  # fields of its own, or windows along chosen axes
-        made = write_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
-        return write_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
-    return write_call("normviz.get_scheme", scheme.key, **parameters)
+        made = format_call("normviz.custom", *map(_format_field, (scheme.summation, scheme.suppression)))
+        return format_call(f"{made}.with_weight_scheme", scheme.weight) if scheme.weight else made
+    return format_call("normviz.get_scheme", scheme.key, **parameters)
 
 
-def write_settings_code(settings: Any, name: str = "Setting") -> Expression:
+def format_settings_code(settings: Any, name: str = "Setting") -> Expression:
     """Return the Python expression of a settings object, `name`(…), with the values that differ from defaults.
 
     All values are written if a default depends on another value. The device is left out: a script runs on another
@@ -64,7 +64,7 @@ def write_settings_code(settings: Any, name: str = "Setting") -> Expression:
     settings = replace(settings, device=kind().device) if hasattr(settings, "device") else settings
     defaults, values = kind(), {each: getattr(settings, each) for each in get_declarations(kind)}
     changed = {each: value for each, value in values.items() if value != getattr(defaults, each)}
-    return write_call(name, **(changed if kind(**changed) == settings else values))
+    return format_call(name, **(changed if kind(**changed) == settings else values))
 
 
 def _format_field(field: Field | None) -> str | None:

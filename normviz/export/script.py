@@ -43,37 +43,37 @@ class PageScript:
     extras: str = ""
 
 
-def write_text(words: str) -> ScriptCell:
+def make_text(words: str) -> ScriptCell:
     """Return a Markdown cell with text wrapped anew; empty lines separate its paragraphs."""
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", words.strip()))
     return ScriptCell("\n\n".join("\n".join(wrap(each, LINE_LENGTH - 2)) for each in paragraphs), is_text=True)
 
 
-def write_code(source: str, **values: Any) -> ScriptCell:
+def make_code(source: str, **values: Any) -> ScriptCell:
     """Return a dedented code cell; each $NAME in the source is replaced by the Python literal of the argument NAME.
 
-    >>> write_code("x = $start", start=(1, "a")).source
+    >>> make_code("x = $start", start=(1, "a")).source
     'x = (1, "a")'
     """
-    written = {name: write_value(value) for name, value in values.items()}
+    written = {name: format_literal(value) for name, value in values.items()}
     return ScriptCell(Template(dedent(source).strip()).substitute(written))
 
 
 class Expression(str):
-    """Python expression, which `write_value` leaves unquoted, unlike other strings."""
+    """Python expression, which `format_literal` leaves unquoted, unlike other strings."""
 
 
-def write_call(function: str, *arguments: Any, **named: Any) -> Expression:
+def format_call(function: str, *arguments: Any, **named: Any) -> Expression:
     """Return the Python expression of a call of a function with these arguments.
 
-    >>> write_call("f", Expression("x"), name="a")
+    >>> format_call("f", Expression("x"), name="a")
     'f(x, name="a")'
     """
-    given = [*map(write_value, arguments), *(f"{name}={write_value(value)}" for name, value in named.items())]
+    given = [*map(format_literal, arguments), *(f"{name}={format_literal(value)}" for name, value in named.items())]
     return Expression(f"{function}({', '.join(given)})")
 
 
-def write_value(value: Any) -> str:
+def format_literal(value: Any) -> str:
     """Return the Python literal of plain data; strings in double quotes if they need no escapes."""
     if isinstance(value, Expression):
         return value
@@ -81,7 +81,7 @@ def write_value(value: Any) -> str:
         text = repr(value)
         return f'"{value}"' if text == f"'{value}'" and '"' not in value else text
     if isinstance(value, list | tuple):
-        items = ", ".join(map(write_value, value))
+        items = ", ".join(map(format_literal, value))
         if isinstance(value, list):
             return f"[{items}]"
         return f"({items},)" if len(value) == 1 else f"({items})"
@@ -95,13 +95,13 @@ def format_script(script: PageScript, link: str) -> str:
     """
     head = [
         ScriptCell(f"# {script.title}", is_text=True),
-        write_text(
+        make_text(
             f"""This file computes the numbers of the page `{link}` of normviz. Run the cells from top to bottom, or all
             of it as a script.
 
             To cite: {format_citation()}"""
         ),
-        write_code(
+        make_code(
             """
             # Colab installs normviz here. Elsewhere, once: pip install $requirement
             import sys

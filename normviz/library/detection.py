@@ -18,7 +18,7 @@ from normviz.topics.same.detection.verdict import (
     describe_fitted_affine,
     describe_fitted_eps,
     explain_detection,
-    label_kind,
+    label_without_estimates,
     name_candidate,
     summarize_detection,
 )
@@ -91,7 +91,7 @@ class DetectedNormalization:
 
     @property
     def layer(self) -> DetectedLayer | None:
-        """The explanation if there is exactly one (verdict "one"), otherwise None."""
+        """The layer that explains the output, if there is exactly one (verdict "one"), otherwise None."""
         return self.layers[0] if self.verdict == "one" else None
 
     def __repr__(self) -> str:
@@ -177,7 +177,8 @@ def _make_explanation(
 
 
 def _make_undecided_layer(fit: CandidateFit) -> DetectedLayer:
-    return DetectedLayer(fit.schemes, fit.layout, fit.axes, None, None, None, None, f"{label_kind(fit)}, not decided")
+    text = f"{label_without_estimates(fit)}, not decided"
+    return DetectedLayer(fit.schemes, fit.layout, fit.axes, None, None, None, None, text)
 
 
 def _to_numpy(array: ArrayLike) -> np.ndarray:
@@ -197,5 +198,5 @@ def _list_numbers(values: np.ndarray | None) -> Any:
 
 def _record_scheme(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme's key and parameters as plain data, with α and s for a pointwise scheme."""
-    inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.inside else {}
+    inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.function_parameters else {}
     return {"key": scheme.key, **scheme.parameters, **inner}

@@ -7,12 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from normviz.charts.colourings import COLOUR_NAMES
+from normviz.charts.colourings import COLOURING_NAMES
 from normviz.charts.palette import THEMES
 from normviz.core.arrays import ArrayLike, copy_to_numpy
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Index, check_shape
-from normviz.core.normalize import LayerNumbers, normalize, resolve_eps
+from normviz.core.normalize import LayerScalars, normalize, resolve_eps
 from normviz.core.scheme import Scheme
 from normviz.core.text import join_words
 from normviz.describe.wording import SchemeOnShape
@@ -85,7 +85,7 @@ def show(
     colour: str = "field",
     focus: Index = (0, 0, 0, 0),
 ) -> Picture:
-    """Draw an array as a cube with the elements that share a mean and a variance, in a notebook or a web page.
+    """Draw an array as a cube, coloured by `colour`, with the elements that share statistics with the one at `focus`.
 
     The pointer shows any element with its field, and a click locks it. "Watch it happen" plays the normalization: the
     elements of each field collapse into their mean, which is copied back. The cube is that of the app's tensor lab.
@@ -110,13 +110,13 @@ def show(
     read_plotly_script()
     call = LibraryCall(x, scheme, layout, groups, radius, alpha)
     shape = check_shape(call.tensor.shape, call.scheme.axes, MAX_DRAWN_ELEMENTS)
-    if colour not in COLOUR_NAMES:
-        raise InvalidInput(f"{colour!r} is not a colouring; {join_words(COLOUR_NAMES)} are.")
+    if colour not in COLOURING_NAMES:
+        raise InvalidInput(f"{colour!r} is not a colouring; {join_words(COLOURING_NAMES)} are.")
     if len(focus) != 4 or not all(0 <= index < n for index, n in zip(focus, shape, strict=True)):
         raise InvalidInput(f"focus {tuple(focus)} is not an element of {' × '.join(map(str, shape))}.")
     x = copy_to_numpy(call.tensor)
     result, bound = normalize(x, call.scheme, eps), SchemeOnShape(call.scheme, shape)
-    layer = LayerNumbers(resolve_eps(call.scheme, eps))
+    layer = LayerScalars(resolve_eps(call.scheme, eps))
     look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
     messages = {}
     for theme in THEMES:

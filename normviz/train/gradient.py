@@ -372,6 +372,6 @@ FORMS: dict[str, Callable[[Scheme, Shape, float, torch.Tensor], TrainingForm]] =
     "general": _make_general_form,
     "pointwise": _make_pointwise,
     "spectral": lambda scheme, shape, eps, like: SpectralForm(),
-    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.count_matrices(shape), eps),
+    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.count_covariances(shape), eps),
 }
 """Training steps faster than `ReferenceForm`, by `Kind.key`; the arguments are those of `make_training_form`."""

@@ -17,7 +17,7 @@ from normviz.ui.link import (
     LANGUAGE_PARAM,
     PRESENTING_PARAM,
     View,
-    format_frame_values,
+    format_mode_and_language,
     get_current_theme,
     get_language,
     trust_link,
@@ -37,10 +37,10 @@ def get_script_path(page: str) -> str:
 def draw_page_link(address: str, label: str, icon: str = "") -> None:
     """Draw a link to a view of another page, such as "/compare?schemes=layer", followed by the page's title."""
     split = urlsplit(address)
-    link = dict(parse_qsl(split.query, keep_blank_values=True)) | format_frame_values()
+    link = dict(parse_qsl(split.query, keep_blank_values=True)) | format_mode_and_language()
     trust_link(link)
     page = split.path.strip("/") or PAGE_TEXTS[0].page
-    title = next(story.title for story in PAGE_TEXTS if story.page == page)
+    title = next(page_text.title for page_text in PAGE_TEXTS if page_text.page == page)
     st.page_link(get_script_path(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
 
 
@@ -59,10 +59,10 @@ def show_menu() -> tuple[Page, PageText | None]:
     for former in FORMER_PAGES:
         sections[PAGE_TEXTS[0].section].append(st.Page(get_script_path(former), title=former, visibility="hidden"))
     page = st.navigation(sections, position="top")
-    story = next((story for story in PAGE_TEXTS if story.title == page.title), None)
-    if story:
-        st.html(_MARKED_SECTION.format(place=list(sections).index(story.section) + 1))
-    return page, story
+    page_text = next((page_text for page_text in PAGE_TEXTS if page_text.title == page.title), None)
+    if page_text:
+        st.html(_MARKED_SECTION.format(place=list(sections).index(page_text.section) + 1))
+    return page, page_text
 
 
 _MARKED_SECTION = (
@@ -74,8 +74,8 @@ _MARKED_SECTION = (
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:
-    """Open the page with this script name, with a link's query parameters and those of `format_frame_values`."""
-    link = {**format_frame_values(), **link}
+    """Open the page with this script name, with a link's query parameters and those of `format_mode_and_language`."""
+    link = {**format_mode_and_language(), **link}
     trust_link(link)
     st.switch_page(get_script_path(page), query_params=link)
 
@@ -99,7 +99,7 @@ def show_language_choice() -> None:
 class PageFrame:
     """Frame of the running page: its texts, the place of its heading, and the texts shown so far."""
 
-    story: PageText
+    page_text: PageText
     header: DeltaGenerator
     words: PageText | PanelText | None = None
 
@@ -114,38 +114,38 @@ def show_heading(panel: str) -> None:
     """
     frame = _FRAME.get()
     if frame is not None:
-        frame.words = words = frame.story.panels.get(panel, frame.story)
+        frame.words = words = frame.page_text.panels.get(panel, frame.page_text)
         first = f"\n\n**Try first:** {words.first}" if words.first else ""
         frame.header.markdown(f"# {words.question}\n{words.why}{first}")
 
 
 @contextmanager
-def frame_page(story: PageText) -> Iterator[None]:
-    """Show the page that runs inside the block between its heading and its takeaway, even if it stops early."""
-    frame = PageFrame(story, st.container(key="story"))
+def frame_page(page_text: PageText) -> Iterator[None]:
+    """Show what the block draws between heading and takeaway of `page_text`, even if the block stops early."""
+    frame = PageFrame(page_text, st.container(key="story"))
     token = _FRAME.set(frame)
-    if story.why and not story.panels:
+    if page_text.why and not page_text.panels:
         show_heading("")
     try:
         with st.container():  # however much a page shows, what follows stays the same element
             yield
     finally:
-        if story.why and frame.words is None:
+        if page_text.why and frame.words is None:
             show_heading("")
         _FRAME.reset(token)
         with st.container(key="takeaway"):
-            st.markdown(f"**{story.takeaway_label}** {(frame.words or story).takeaway or story.takeaway}")
-            after = translate_page_text(find_next_page(story), get_language())
+            st.markdown(f"**{page_text.takeaway_label}** {(frame.words or page_text).takeaway or page_text.takeaway}")
+            after = translate_page_text(find_next_page(page_text), get_language())
             st.page_link(
                 get_script_path(after.page),
-                label=f"**{story.next_label} {after.question}**",
+                label=f"**{page_text.next_label} {after.question}**",
                 icon=":material/arrow_forward:",
             )
-            for see in story.see:
+            for see in page_text.see:
                 st.page_link(get_script_path(see.page), label=see.words)
         if st.session_state.get(PRESENTING_PARAM.key):
             with st.container(key="turns"):  # unseen: what the keys of a presentation press
-                for each in (find_previous_page(story), after):
+                for each in (find_previous_page(page_text), after):
                     st.page_link(get_script_path(each.page), label=each.title)
 
 

@@ -75,8 +75,8 @@ def sync_page_values(
 ) -> Iterator[View]:
     """Read a page's values from its link, yield them to the controls, then write them back to the link.
 
-    Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
-    between the values of a link.
+    Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair(view)` returns new values
+    for those of a link that do not fit each other.
     """
     every = (*params, *create_restriction_params(page, params), *FRAME_PARAMS)
 
@@ -121,7 +121,7 @@ def get_language() -> str:
     return str(clean_values([LANGUAGE_PARAM], {LANGUAGE_PARAM.name: given})[0][LANGUAGE_PARAM.name])
 
 
-def format_frame_values() -> dict[str, str]:
+def format_mode_and_language() -> dict[str, str]:
     """Return presentation mode and language, where not the defaults, as URL parameters for links to other pages."""
     values = {PRESENTING_PARAM: bool(st.session_state.get(PRESENTING_PARAM.key)), LANGUAGE_PARAM: get_language()}
     return {p.name: p.format_for_link(value) for p, value in values.items() if value != p.declared.default}
@@ -160,7 +160,8 @@ def restore_values(
 
     The link is trusted when the session starts with it, after a step in the browser's history, and when the page before
     registered it. At any other time it may be an outdated address from a busy browser, or missing. Values that are not
-    relevant in a link's view are omitted from it and keep their setting. `repair` applies to links only.
+    relevant in a link's view are omitted from it and keep their setting. `repair`, as in `sync_page_values`, applies to
+    links only.
     """
     state, link = st.session_state, st.query_params.to_dict()
     there = state.to_dict()  # all at once: Streamlit takes its time over every value
@@ -321,16 +322,16 @@ def draw_value_slider(key: str, label: str, options: Sequence[float], value: flo
 
 
 def draw_segments(
-    key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, is_labelled: bool = False,
+    key: str, label: str, labels: Mapping[str, str], options: Sequence[str] | None = None, is_labelled: bool = False,
     **widget_options: Any,
 ) -> None:  # fmt: skip
-    """Draw a choice of one name as a row of buttons; `key` is its session key.
+    """Draw a choice of one option as a row of buttons, with their `labels` by option; `key` is its session key.
 
-    `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
+    `options`: the available ones, by default all. Unless `is_labelled`, `label` is for screen readers only.
     """
     st.segmented_control(
-        label, list(names) if options is None else options, **make_widget_arguments(key), required=True,
-        format_func=names.__getitem__, label_visibility="visible" if is_labelled else "collapsed", **widget_options,
+        label, list(labels) if options is None else options, **make_widget_arguments(key), required=True,
+        format_func=labels.__getitem__, label_visibility="visible" if is_labelled else "collapsed", **widget_options,
     )  # fmt: skip
 
 
@@ -339,8 +340,7 @@ def create_params(
 ) -> tuple[Param, ...]:
     """Return a `Param` for each declared setting of a dataclass, or of a dict of declarations by name.
 
-    `prefix` starts their keys in the session, since pages have values of the same names. `name_prefix` starts their
-    names in the link and in the view, for a page with several such dataclasses.
+    `prefix` is put before their keys in the session, `name_prefix` before their names in the link and in the view.
     """
     found = get_declarations(declared) if isinstance(declared, type) else declared
     given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view

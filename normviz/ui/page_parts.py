@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure of a page.
+    """A figure of a page, which a link can show alone: its label, and the panels that contain it.
 
     Attributes:
         label: its name in the Share dialog.
@@ -103,8 +103,8 @@ PAGE_PARTS: dict[str, PageParts] = {
     "experiments": PageParts({"lead": PageFigure("Main figure")}, tabs=("experiments-show",)),
     "weights": PageParts(
         {
-            "plane": PageFigure("Weights in the plane", ("norm",)),
             "loss": PageFigure("Loss by step", ("norm",)),
+            "plane": PageFigure("Weights in the plane", ("norm",)),
             "ellipses": PageFigure("Unit circle and its image", ("spectral",)),
             "ratios": PageFigure("Histograms of the ratio", ("spectral",)),
         },
@@ -120,7 +120,7 @@ PAGE_PARTS: dict[str, PageParts] = {
 
 
 def get_page_parts(page: str) -> PageParts:
-    """Return the parts of a page; none for a page without an entry."""
+    """Return the figures and tabs of a page in `PAGE_PARTS`; none for a page that is not listed there."""
     return PAGE_PARTS.get(page, PageParts({}))
 
 

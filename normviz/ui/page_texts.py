@@ -7,12 +7,12 @@ from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, get_words
 from normviz.ui.page_text import PageText, PanelText, RelatedPage
 
-TAUGHT_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
+TEACHING_PAGES = {"lessons": ("compare", "claims"), "class": ("invariance",)}
 """The pages whose texts are translated, with their related pages."""
 
 
-def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
-    """Build the texts of one of `TAUGHT_PAGES` from the words of a language."""
+def build_teaching_page_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
+    """Build the texts of one of `TEACHING_PAGES` from the words of a language."""
     words, labels = get_words(f"page-{page}", language), get_words("page", language)
     return PageText(
         page=page,
@@ -23,13 +23,13 @@ def build_taught_text(page: str, language: str = DEFAULT_LANGUAGE) -> PageText:
         takeaway=words["takeaway"],
         takeaway_label=labels["takeaway"],
         next_label=labels["next"],
-        see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TAUGHT_PAGES[page]),
+        see=tuple(RelatedPage(words[f"see-{each}"], each) for each in TEACHING_PAGES[page]),
     )
 
 
-def translate_page_text(story: PageText, language: str) -> PageText:
-    """Return the texts of a page in a language; other pages than `TAUGHT_PAGES` have one language."""
-    return build_taught_text(story.page, language) if story.page in TAUGHT_PAGES else story
+def translate_page_text(page_text: PageText, language: str) -> PageText:
+    """Return the texts of a page in a language; other pages than `TEACHING_PAGES` have one language."""
+    return build_teaching_page_text(page_text.page, language) if page_text.page in TEACHING_PAGES else page_text
 
 
 def _write_source_link(reference: Reference) -> str:
@@ -336,11 +336,11 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm learns length and direction: **w = g · v/‖v‖**. Here stochastic gradient descent (SGD) tells "
-        "the digits 3 and 8 apart.",
-        first="Raise the **length of v** to 4: is weight norm still faster (a lower loss at the same step)?",
+        why="Weight norm splits the weights w into length g and direction v/‖v‖: **w = g · v/‖v‖**. The task: tell "
+        "digits 3 and 8 apart.",
+        first="Raise the **length of v** to 4, as long as w: the lead of weight norm is gone.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
-        "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
+        "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
         "depends on the others of its batch.",
         see=(
@@ -350,8 +350,8 @@ PAGE_TEXTS = (
         panels={
             "spectral": PanelText(
                 question="How far can a layer pull two inputs apart?",
-                why="Spectral normalization divides the weights by σ₁, the largest factor by which they stretch an "
-                "input.",
+                why="Spectral normalization sets a limit: it divides the weights by σ₁, the largest factor by which "
+                "they stretch an input.",
                 first="Press **Play**: the blue ellipse shrinks until it fits the circle.",
                 takeaway="After spectral norm a dense layer pulls no two inputs further apart, and may map some "
                 "together. A convolution can still stretch: a pixel is in several patches.",
@@ -363,9 +363,9 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="To bring back details in shadow: like batch norm, but with the mean and the contrast of nearby pixels.",
-        first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: a "
-        "large ε outweighs faint contrast.",
+        why="To bring back details in shadow. It works like batch norm, with the mean and standard deviation of the "
+        "pixels nearby.",
+        first="Drag **ε** to its right end: faint parts of the picture fade again.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "
@@ -388,21 +388,21 @@ PAGE_TEXTS = (
             RelatedPage("Does it train better?", "experiments"),
         ),
     ),
-    build_taught_text("lessons"),
-    build_taught_text("class"),
+    build_teaching_page_text("lessons"),
+    build_teaching_page_text("class"),
 )
 """All pages."""
 
 
-def find_next_page(story: PageText) -> PageText:
+def find_next_page(page_text: PageText) -> PageText:
     """Return the texts of the next page in the menu; after the last one the first."""
-    return PAGE_TEXTS[(_find_place(story) + 1) % len(PAGE_TEXTS)]
+    return PAGE_TEXTS[(_find_place(page_text) + 1) % len(PAGE_TEXTS)]
 
 
-def find_previous_page(story: PageText) -> PageText:
+def find_previous_page(page_text: PageText) -> PageText:
     """Return the texts of the previous page in the menu; before the first one the last."""
-    return PAGE_TEXTS[_find_place(story) - 1]
+    return PAGE_TEXTS[_find_place(page_text) - 1]
 
 
-def _find_place(story: PageText) -> int:
-    return [each.page for each in PAGE_TEXTS].index(story.page)
+def _find_place(page_text: PageText) -> int:
+    return [each.page for each in PAGE_TEXTS].index(page_text.page)

@@ -118,7 +118,7 @@ class Player:
         return f"{self.prefix}{self.name} {part}"
 
     def _make_place_key(self, part: str) -> str:
-        """Return the key of a container, by which style.css puts the slider beside the button if there is only one."""
+        """Return the key of the container `part`; for a single button style.css puts the slider beside it."""
         is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
         return self._make_key(f"alone {part}" if is_alone else part)
 

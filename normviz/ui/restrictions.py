@@ -38,7 +38,7 @@ HIDDEN_PARTS = {
         ".st-key-settings, .st-key-run, .st-key-mode, .st-key-stages, .st-key-pairs, .st-key-more, .st-key-following, "
         ":has(> .st-key-cases), .st-key-look-menu, .stDownloadButton, .nv-stages, "
         '[class*="st-key-"]:is([class*="-player"], [class*="-place"], [class*="-drag"]), .st-key-pair .stButton, '
-        ".nv-under > .nv-legend, .nv-plot > .nv-fold, .stMain .stSlider, "
+        ".nv-under, .nv-plot > .nv-fold, .stMain .stSlider, "
         ':is(.st-key-case-card, .st-key-pair) [data-testid="stCaptionContainer"]',
     ),
     "answer": HiddenPart(
@@ -47,6 +47,7 @@ HIDDEN_PARTS = {
         ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
         ".nv-pairs > div:not(.used), .stColumn:has(> * > * > .st-key-element)",
     ),
+    "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case)"),
     "more": HiddenPart(
         "All but the first figure",
         ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element), "
@@ -79,7 +80,7 @@ class KnownNames(MultipleChoice):
     """Declaration of a link value that lists several keys; unknown keys are left out."""
 
     def find_nearest(self, value: Any, given: Mapping[str, Any]) -> list[str]:
-        """Return the valid keys closest in spelling to the given ones, without those that are like none."""
+        """Return the valid names closest to those in `value`; `given` holds the link's other values."""
         found = []
         for name in (value.split(",") if isinstance(value, str) else value)[:MAX_NAMES]:
             try:
@@ -130,7 +131,7 @@ def expand_locks(lock: Sequence[str]) -> list[str]:
 
 
 def find_covered_figures(page: str, view: Mapping[str, Any], only: str) -> list[str]:
-    """Return the keys of the covered figures, first the one on which the cover's button stands."""
+    """Return the keys of the figures hidden until "Show" is pressed: the figure `only` if named, or all in the view."""
     return [only] if only else list(list_figures(page, view))
 
 

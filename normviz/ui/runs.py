@@ -98,8 +98,8 @@ class PageRun:
         except InvalidInput:  # starting the run shows this error
             return sum(job.seconds for job in missing)
 
-    def is_active(self) -> bool:
-        """Return True if a job runs, waits or is paused; stop the run first if a job has failed."""
+    def poll(self) -> bool:
+        """Stop the run if a job has failed; return True if a job still runs, waits or is paused."""
         if self.request is not None and self.request.error is not None:
             self.stop(describe_error(self.request.error))
         return self.request is not None and not self.request.is_over
@@ -117,14 +117,14 @@ class PageRun:
             self.request.pause()
 
     def stop(self, error: str = "") -> None:
-        """Cancel the request and keep its results; nothing starts again without a click."""
+        """Cancel the request and keep its results, and `error` for the page to show; only a click starts it again."""
         self._cancel(self.request)
         self.is_wanted, self.is_stopped, self.error = False, True, error
 
     def submit(self, previous: JobRequest | None = None) -> None:
-        """Submit the missing jobs if the page wants them to run, also again after the lease ended.
+        """Submit the missing jobs if the page wants them to run, also again after the request's lease ended.
 
-        `previous`: the request of the view before this one, of which the shared jobs go on.
+        Jobs in `previous`, the request of the view before this one, go on.
         """
         if self.request is not None and self.request.paused and self.request.is_over:
             self.stop()  # the lease ended in a pause: nothing starts without a click
@@ -148,11 +148,11 @@ class PageRun:
 
 
 def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bool = False) -> PageRun:
-    """Return the session's run for `shown`, the current one or a new one; submit its missing jobs if they are wanted.
+    """Return the session's run of the jobs of `source` for the value `shown`; submit missing jobs if they are wanted.
 
     Args:
         source: the jobs of this page.
-        shown: the value; a run of another value is replaced.
+        shown: the value; the run of another value is replaced by a new one.
         page: the name of the page, whose sessions extend the lease.
         key: of the run in the session's state.
         wanted: True to start a new run at once.
@@ -167,7 +167,7 @@ def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bo
 
 
 def submit_or_reuse(
-    current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, keep: ResultCallback, page: str
+    current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, store_result: ResultCallback, page: str
 ) -> JobRequest:
     """Return the current request if it contains all these jobs, otherwise submit a new one and return it.
 
@@ -180,7 +180,7 @@ def submit_or_reuse(
     ):
         current_request.renew()
         return current_request
-    request = queue.submit(jobs, keep, partial(get_current_session().is_on_page, page))
+    request = queue.submit(jobs, store_result, partial(get_current_session().is_on_page, page))
     if current_request is not None:
         current_request.cancel()
     return request
@@ -231,7 +231,7 @@ def format_waiting(request: JobRequest) -> str:
 
 
 def format_progress(request: JobRequest, name: str) -> str:
-    """Return the finished share and the time left of a request in words; if it waits, `format_waiting`."""
+    """Return progress and time left of a request in words, after `name`; if it waits, `format_waiting`."""
     if request.is_waiting:
         return format_waiting(request)
     left = request.displayed_seconds_left

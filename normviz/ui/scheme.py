@@ -16,7 +16,7 @@ from normviz.ui.tensor import SIZE_NAMES, get_view_lengths, get_view_shape
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 
-DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.inside)
+DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.function_parameters)
 ALPHA_RANGE = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 ALPHA_LABEL = "α (factor inside)"

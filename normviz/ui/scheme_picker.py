@@ -92,8 +92,8 @@ def list_frequent_schemes(keys: Sequence[str], frequent: Sequence[str], chosen: 
     return [each for each in keys if each in frequent or each in chosen]
 
 
-def colour_frequent_schemes(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Colour the buttons of `draw_scheme_buttons` by scheme key; `row` lists their schemes in order."""
+def colour_scheme_buttons(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
+    """Colour the buttons of `draw_scheme_buttons(key, …)` by scheme key; `row` lists their schemes in order."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"

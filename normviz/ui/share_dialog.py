@@ -55,23 +55,23 @@ def show_requested_share_dialog(
 
 
 @st.dialog("Share this page", width="medium")
-def _show_share_dialog(shared: SharedPage) -> None:
-    """Show the sections of the dialog."""
+def _show_share_dialog(shared_page: SharedPage) -> None:
+    """Show the `SECTIONS` of the dialog, such as links, as tabs if there are several."""
     if len(SECTIONS) == 1:
-        draw_link_section(shared)
+        draw_link_section(shared_page)
         return
     for tab, draw in zip(st.tabs(list(SECTIONS)), SECTIONS.values(), strict=True):
         with tab:
-            draw(shared)
+            draw(shared_page)
 
 
-def draw_link_section(shared: SharedPage) -> None:
+def draw_link_section(shared_page: SharedPage) -> None:
     """Draw the link of the page as text, as a QR code and as a frame, and the choice of what it restricts."""
     above = st.container()
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        link = {**shared.link, **_choose_restrictions(shared)}
-    target = join_link(shared.address, link)
+        link = {**shared_page.link, **_choose_restrictions(shared_page)}
+    target = join_link(shared_page.address, link)
     with above:
         show_copying("Link", target, "share link")
     code = make_qr_code(target)
@@ -83,16 +83,16 @@ def draw_link_section(shared: SharedPage) -> None:
         if urlsplit(target).hostname in LOCAL_HOSTS:
             st.caption("Only this computer can open the link. Serve the app to a network: `make run ADDRESS=0.0.0.0`.")
     with st.expander("Embed in a course page"):
-        show_copying("HTML", format_frame(shared.address, link), "share frame", rows=4)
+        show_copying("HTML", format_frame(shared_page.address, link), "share frame", rows=4)
 
 
-def _choose_restrictions(shared: SharedPage) -> dict[str, str]:
+def _choose_restrictions(shared_page: SharedPage) -> dict[str, str]:
     """Draw the controls for the link's restrictions; return the chosen ones as URL parameters."""
-    if any(shared.restrictions[name] for name in RESTRICTION_NAMES):
+    if any(shared_page.restrictions[name] for name in RESTRICTION_NAMES):
         st.caption("The link of this page hides or locks parts of it. So does the link above.")
         return {}
     st.markdown("**What others see**")
-    figures, locks = list_figures(shared.page, shared.view), shared.lock_labels
+    figures, locks = list_figures(shared_page.page, shared_page.view), shared_page.lock_labels
     parts = {key: part.label for key, part in HIDDEN_PARTS.items()}
     only = st.selectbox(
         "Show", ["", *figures], format_func=lambda key: f"Only: {figures[key]}" if key else "The whole page",
@@ -107,7 +107,7 @@ def _choose_restrictions(shared: SharedPage) -> dict[str, str]:
         help="A locked control shows its value, which nobody can change.",
     )  # fmt: skip
     covers = st.toggle("Cover the figures until “Show” is pressed", disabled=not figures)
-    presents = shared.restrictions["present"] or st.toggle("Start as a presentation, in large type")
+    presents = shared_page.restrictions["present"] or st.toggle("Start as a presentation, in large type")
     whole = {"hide": ",".join(hide), "lock": ",".join(lock)}
     chosen = {"only": only} if only else whole
     return {name: text for name, text in chosen.items() if text} | dict.fromkeys(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from normviz.charts.colourings import COLOUR_NAMES, list_colours
+from normviz.charts.colourings import COLOURING_NAMES, list_colourings
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import CustomValue, choice, integer, value
@@ -163,10 +163,10 @@ def declare_colour(has_affine: Callable[[View], bool]) -> Param:
     """Return the `Param` of what colours the cells; `has_affine(view)`: True if the scheme has γ or β."""
 
     def nearest(value: Any, view: View) -> str:
-        found = make_choice_fitter(list(COLOUR_NAMES))(value, view)
-        return found if found in list_colours(has_affine(view)) else "normalized"
+        found = make_choice_fitter(list(COLOURING_NAMES))(value, view)
+        return found if found in list_colourings(has_affine(view)) else "normalized"
 
-    return Param("colour", CustomValue("field", nearest, label="Colour by", shown=COLOUR_NAMES.__getitem__))
+    return Param("colour", CustomValue("field", nearest, label="Colour by", shown=COLOURING_NAMES.__getitem__))
 
 
 @dataclass(frozen=True)

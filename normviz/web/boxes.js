@@ -101,26 +101,27 @@ export function findGatheredBoxes(at, bounds, order, cut) {
 }
 
 /**
- * Return the offset of a box's corner from its origin along a dimension; boxes are enlarged by `swell`.
+ * Return the offset of a box's corner from its origin along a dimension; boxes are enlarged by `overhang`.
  * @param {number} n of the corner
  * @param {number} e of the dimension
  * @param {number[]} size
- * @param {number} swell
+ * @param {number} overhang
  */
-export const offsetCorner = (n, e, size, swell) => (size[e] === 0 ? 0 : BOX_CORNERS[n][e] ? size[e] + swell : -swell);
+export const offsetCorner = (n, e, size, overhang) =>
+  size[e] === 0 ? 0 : BOX_CORNERS[n][e] ? size[e] + overhang : -overhang;
 
 /**
  * Return the mesh of boxes; of an empty list, a point.
  * @param {Box[]} found
- * @param {number} swell
+ * @param {number} overhang
  */
-export function buildMesh(found, swell) {
+export function buildMesh(found, overhang) {
   /** @type {Mesh} */
   const m = { x: [], y: [], z: [], i: [], j: [], k: [] };
   for (const { origin, size } of found.length ? found : POINT_BOX) {
     for (const side of BOX_SIDES) {
       const first = m.x.length;
-      for (const n of side) for (const e of DIMENSIONS) m[XYZ[e]].push(origin[e] + offsetCorner(n, e, size, swell));
+      for (const n of side) for (const e of DIMENSIONS) m[XYZ[e]].push(origin[e] + offsetCorner(n, e, size, overhang));
       m.i.push(first, first);
       m.j.push(first + 1, first + 2);
       m.k.push(first + 2, first + 3);
@@ -132,14 +133,15 @@ export function buildMesh(found, swell) {
 /**
  * Return the edges of boxes; of an empty list, a point.
  * @param {Box[]} found
- * @param {number} swell
+ * @param {number} overhang
  */
-export function buildEdges(found, swell) {
+export function buildEdges(found, overhang) {
   /** @type {Lines} */
   const m = { x: [], y: [], z: [] };
   for (const { origin, size } of found.length ? found : POINT_BOX)
     for (const edge of EDGES)
-      for (const e of DIMENSIONS) m[XYZ[e]].push(...edge.map((n) => origin[e] + offsetCorner(n, e, size, swell)), null);
+      for (const e of DIMENSIONS)
+        m[XYZ[e]].push(...edge.map((n) => origin[e] + offsetCorner(n, e, size, overhang)), null);
   return m;
 }
 

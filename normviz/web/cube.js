@@ -145,7 +145,7 @@ export class Cube {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
-    drawOutline(scene, found, hover.swell, colour);
+    drawOutline(scene, found, hover.overhang, colour);
     this.home.hidden = !this.scene.isTurned;
     if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
   }

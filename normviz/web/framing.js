@@ -80,12 +80,12 @@ const listMiddles = (lengths) =>
 /**
  * Set a scene's proportions, ranges and place, so that all copies with their texts fill the frame, seen from its camera;
  * return the positions of the copies.
- * @param {Pick<Hover, "swell" | "labels">} hover
+ * @param {Pick<Hover, "overhang" | "labels">} hover
  * @param {Scene} scene
  * @param {Container} container
  * @returns {Frame}
  */
-export function fitScene({ swell, labels: { extent, sides, each } }, scene, container) {
+export function fitScene({ overhang, labels: { extent, sides, each } }, scene, container) {
   const { width, height, family, bar, larger = 1, measure = measureWidth } = container;
   const { columns, rows } = countColumnsAndRows(each.length, width);
   const { right, up } = findScreenAxes(scene.camera.eye);
@@ -120,7 +120,7 @@ export function fitScene({ swell, labels: { extent, sides, each } }, scene, cont
       return [dot(right, place), dot(down, place)];
     };
     const ends = each
-      .flatMap((one) => layOutTexts({ ...one, extent, swell, middles: one.ticks.map(listMiddles) }, project, style))
+      .flatMap((one) => layOutTexts({ ...one, extent, overhang, middles: one.ticks.map(listMiddles) }, project, style))
       .flatMap(({ x, y, w, h }) => [
         [x - w / 2, y - h / 2],
         [x + w / 2, y + h / 2],
@@ -128,7 +128,7 @@ export function fitScene({ swell, labels: { extent, sides, each } }, scene, cont
     const corners = projectCorners([0, 0, 0], extent, project);
     const cube = findBounds(corners);
     const all = findBounds([...ends, ...corners]);
-    const edge = EDGE + swell * Math.max(...unit);
+    const edge = EDGE + overhang * Math.max(...unit);
     room = [0, 1].map((e) => [
       Math.max(cube[e][0] - all[e][0] + AIR, edge),
       Math.max(all[e][1] - cube[e][1] + AIR, edge),

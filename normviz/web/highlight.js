@@ -62,6 +62,6 @@ export function buildHighlight(cube, index) {
     field: { ...buildMesh(part || (hover.filled && !staged) ? lit : POINT_BOX, 0.03), color: hues[part ?? "field"] },
     edges: frames(lit),
     summation: frames(role ? POINT_BOX : dashed),
-    element: buildMesh(findElementBoxes(cube, index), hover.swell),
+    element: buildMesh(findElementBoxes(cube, index), hover.overhang),
   };
 }

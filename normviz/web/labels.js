@@ -31,7 +31,7 @@ import { unravel } from "./indices.js";
  * A text about a point, and the ends of the line between the two.
  * @typedef {{text: PlacedText, from: Pixel, to: Pixel}} Note
  *
- * @typedef {CopyLabels & {extent: Numbers, swell: number, middles: number[][]}} Written
+ * @typedef {CopyLabels & {extent: Numbers, overhang: number, middles: number[][]}} Written
  */
 
 const ROOM = 6;
@@ -184,20 +184,20 @@ export const listSteps = (lengths) =>
 
 /**
  * Return the titles and numbers around a box, without those that have no room.
- * @param {Written} written what is written; `middles`: where the numbers stand, `swell`: how far an element stands out
+ * @param {Written} written what is written; `middles`: where the numbers stand, `overhang`: how far an element stands out
  * @param {Project} project
  * @param {TextStyle} style
  * @param {PlacedText[]} [others] what is written already
  */
 export function layOutTexts(
-  { extent, swell, titles, brief, colours, ticks, middles, heading, blocks },
+  { extent, overhang, titles, brief, colours, ticks, middles, heading, blocks },
   project,
   style,
   others = [],
 ) {
   const { letters, small, tight, larger } = style;
-  const whole = Array.from(extent, (n) => n + 2 * swell);
-  const corners = projectCorners([-swell, -swell, -swell], whole, project);
+  const whole = Array.from(extent, (n) => n + 2 * overhang);
+  const corners = projectCorners([-overhang, -overhang, -overhang], whole, project);
   /** @type {PlacedText[]} */
   const found = [];
   const [title, tick] = (small ? [14, 12] : [TITLE, SMALL]).map((size) => size * larger);
@@ -217,7 +217,7 @@ export function layOutTexts(
     for (let i = 0; i < count; i += every ?? count) {
       const text = measureText([writeTick(i, ticks[d])], tick, "tick", style);
       const off = far + computeReach(out, text);
-      const by = ((middles[d][i] + swell) / whole[d]) * long;
+      const by = ((middles[d][i] + overhang) / whole[d]) * long;
       const placed = { ...text, x: a[0] + by * along[0] + off * out[0], y: a[1] + by * along[1] + off * out[1] };
       if (free(placed)) found.push(placed);
     }

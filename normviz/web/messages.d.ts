@@ -119,7 +119,7 @@ export interface Hover {
   /** The lengths of the axes N, H, W and C. */
   shape: number[];
   /** How far an element stands out of its cell, in cells. */
-  swell: number;
+  overhang: number;
   /** offsets[axis][index] is a vector along x, y, z; the place of a cell is the sum over its indices. */
   offsets: Numbers[][];
   /** The axes, finest steps first. */

@@ -10,15 +10,15 @@ import { createProjection } from "./pointing.js";
  * Return the sides of boxes that face the eye, as a path in pixels of the scene.
  * @param {ProjectedScene} scene
  * @param {Box[]} found
- * @param {number} swell
+ * @param {number} overhang
  */
-function buildFacingSides(scene, found, swell) {
+function buildFacingSides(scene, found, overhang) {
   const at = createProjection(scene);
   const { width, height } = scene.box;
   return found
     .map(({ origin, size }) => {
       const corners = BOX_CORNERS.map((_, n) => {
-        const [x, y, z] = origin.map((v, e) => v + offsetCorner(n, e, size, swell));
+        const [x, y, z] = origin.map((v, e) => v + offsetCorner(n, e, size, overhang));
         const [a, b, depth] = at(x, y, z);
         return [((1 + a) / 2) * width, ((1 - b) / 2) * height, depth];
       });
@@ -38,10 +38,10 @@ function buildFacingSides(scene, found, swell) {
  * Draw the outline of boxes into the layer that Plotly keeps over a scene, in the frame that draws the scene.
  * @param {ProjectedScene & {overlay: Element}} scene
  * @param {Box[]} found
- * @param {number} swell
+ * @param {number} overhang
  * @param {string} colour
  */
-export function drawOutline(scene, found, swell, colour) {
+export function drawOutline(scene, found, overhang, colour) {
   let group = scene.overlay.querySelector(".nv-outline");
   if (!group) {
     group = document.createElementNS("http://www.w3.org/2000/svg", "g");
@@ -49,7 +49,8 @@ export function drawOutline(scene, found, swell, colour) {
     group.innerHTML = "<path/><path/>"; // a line in the page's colour below it keeps it visible on cells of the same colour
     scene.overlay.append(group);
   }
-  const path = buildFacingSides(scene, found, swell);
+  const path = buildFacingSides(scene, found, overhang);
   for (const each of group.children) each.setAttribute("d", path);
+  group.firstElementChild?.setAttribute("fill", colour); // sides that a field hides would leave a hollow box
   group.lastElementChild?.setAttribute("stroke", colour);
 }

@@ -1,5 +1,4 @@
-// Two pictures on each other, of one canvas pixel a number; the second shows right of a handle. A click, a tap or the
-// arrow keys pick a pixel. Wiping is the browser's own: the server knows nothing of it.
+// Pictures beside each other, of one canvas pixel a number. A click, a tap or the arrow keys pick a pixel.
 
 import { countDrawing, find } from "./dom.js";
 import { mount } from "./mount.js";
@@ -14,15 +13,18 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
  * @property {string} name
  * @property {string} alt the picture in a sentence
  * @property {string[]} names of the images
- * @property {Numbers[]} images two: one or three numbers of 8 bits for each pixel, row by row
+ * @property {string[]} notes below the names
+ * @property {Numbers[]} images up to three: one or three numbers of 8 bits for each pixel, row by row
  * @property {[number, number]} shape height and width
  * @property {Pixel} focus
- * @property {string} colour of the ring around the focus; "" for no ring
+ * @property {[number, number]} reach rows and columns to each side of the focus inside the rectangle
+ * @property {string} colour of the ring and the rectangle
  */
 
 /** @typedef {[number, number]} Pixel row and column */
 
 const SAVED = 1024; // pixels of a saved picture's longer side, or as many as it has
+const GAP = 32; // pixels between saved pictures
 const PAUSE = 250; // ms without another arrow key before a pixel is picked
 
 /**
@@ -64,26 +66,6 @@ export function movePixel([row, column], key, [height, width]) {
 }
 
 /**
- * Return the new position of the handle after a key; undefined for other keys.
- *
- * @param {number} split percent of the width
- * @param {string} key
- */
-export function moveHandle(split, key) {
-  const to = {
-    ArrowLeft: split - 2,
-    ArrowDown: split - 2,
-    ArrowRight: split + 2,
-    ArrowUp: split + 2,
-    PageDown: split - 10,
-    PageUp: split + 10,
-    Home: 0,
-    End: 100,
-  }[key];
-  return to === undefined ? undefined : clamp(to, 0, 100);
-}
-
-/**
  * Return red, green, blue and opacity of every pixel.
  *
  * @param {Numbers} image one number for each pixel, a grey, or three
@@ -100,7 +82,6 @@ export function colourPixels(image, pixels) {
 }
 
 class Picture {
-  split = 75; // percent of the width at which the handle is
   /** @type {Pixel[]} */
   pending = []; // sent and not yet echoed by the server
   timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none
@@ -118,12 +99,9 @@ class Picture {
     /** @param {string} selector */
     const part = (selector) => find(root, selector, HTMLElement);
     this.view = part(".view");
-    this.ring = part(".ring");
-    this.line = part(".line");
-    this.grip = part(".grip");
     this.frame = part(".frame");
     this.live = part(".live");
-    this.canvases = [...root.querySelectorAll("canvas")];
+    this.figures = [...root.querySelectorAll("figure")];
     addSaveMenu(
       this.frame,
       () => this.data,
@@ -142,32 +120,37 @@ class Picture {
     const [height, width] = data.shape;
     this.root.style.setProperty("--ratio", String(width / height));
     this.root.style.setProperty("--ring", data.colour);
-    this.ring.hidden = !data.colour;
     this.view.setAttribute("aria-label", data.alt);
-    data.images.forEach((image, k) => {
-      paint(this.canvases[k], image, height, width);
-    });
-    this.root.querySelectorAll(".grip span").forEach((name, k) => {
-      name.textContent = data.names[k];
+    this.figures.forEach((figure, k) => {
+      figure.hidden = k >= data.images.length;
+      if (figure.hidden) return;
+      paint(find(figure, "canvas", HTMLCanvasElement), data.images[k], height, width);
+      find(figure, "span", HTMLElement).textContent = data.names[k];
+      find(figure, "b", HTMLElement).textContent = data.notes[k];
+      find(figure, ".ring", HTMLElement).hidden = k < data.images.length - 2;
+      find(figure, ".window", HTMLElement).hidden = k !== data.images.length - 2;
     });
     const echo = this.pending.findIndex((sent) => same(sent, data.focus));
     this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
     if (!this.pending.length && !this.timer) this.put(data.focus); // else a newer one is on its way
-    this.wipe(this.split);
     countDrawing(this.root);
   }
 
   /**
-   * Draw the ring around a pixel.
+   * Draw ring and rectangle around a pixel.
    *
    * @param {Pixel} focus
    */
   put(focus) {
-    const [height, width] = this.data.shape;
-    const [row, column] = focus;
     this.focus = focus;
-    this.ring.style.top = `${((row + 0.5) / height) * 100}%`;
-    this.ring.style.left = `${((column + 0.5) / width) * 100}%`;
+    const { shape, reach } = this.data;
+    for (const [k, axis] of ["row", "column"].entries()) {
+      const [low, high] = [Math.max(focus[k] - reach[k], 0), Math.min(focus[k] + reach[k] + 1, shape[k])];
+      const places = { at: focus[k] + 0.5, from: low, size: high - low };
+      for (const [name, place] of Object.entries(places)) {
+        this.view.style.setProperty(`--${axis}-${name}`, `${(place / shape[k]) * 100}%`);
+      }
+    }
   }
 
   /**
@@ -186,38 +169,21 @@ class Picture {
   }
 
   /**
-   * Move the handle.
-   *
-   * @param {number} split percent of the width
-   */
-  wipe(split) {
-    this.split = clamp(split, 0, 100);
-    const at = `${this.split}%`;
-    const [before, after] = this.data.names;
-    this.canvases[1].style.clipPath = `inset(0 0 0 ${at})`;
-    this.line.style.left = at;
-    this.grip.style.left = `clamp(5.5rem, ${at}, calc(100% - 5.5rem))`; // inside the frame also at its ends
-    this.grip.setAttribute("aria-valuenow", String(Math.round(this.split)));
-    this.grip.setAttribute("aria-valuetext", `${Math.round(this.split)} % ${before}, the rest ${after}`);
-  }
-
-  /**
-   * Return the picture with the current wipe as a file, every number a square.
+   * Return the pictures beside each other as a file, every number a square.
    *
    * @param {string} format "png" or "svg"
    * @param {string} alt
    */
   async file(format, alt) {
     const scale = Math.ceil(SAVED / Math.max(...this.data.shape));
-    const [height, width] = this.data.shape.map((n) => n * scale);
+    const [height, wide] = this.data.shape.map((n) => n * scale);
+    const shown = this.figures.filter((figure) => !figure.hidden);
+    const width = shown.length * wide + (shown.length - 1) * GAP;
     const canvas = new OffscreenCanvas(width, height);
     const surface = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
     surface.imageSmoothingEnabled = false;
-    const at = (width * this.split) / 100;
-    this.canvases.forEach((picture, k) => {
-      if (k) surface.rect(at, 0, width - at, height);
-      if (k) surface.clip();
-      surface.drawImage(picture, 0, 0, width, height);
+    shown.forEach((figure, k) => {
+      surface.drawImage(find(figure, "canvas", HTMLCanvasElement), k * (wide + GAP), 0, wide, height);
     });
     const file = await canvas.convertToBlob();
     if (format === "png") return file;
@@ -234,8 +200,9 @@ class Picture {
   }
 
   listen() {
-    this.view.onclick = ({ clientX, clientY }) => {
-      const { left, top, width, height } = this.view.getBoundingClientRect();
+    this.view.onclick = ({ target, clientX, clientY }) => {
+      if (!(target instanceof HTMLCanvasElement)) return;
+      const { left, top, width, height } = target.getBoundingClientRect();
       this.pick(findPixel((clientY - top) / height, (clientX - left) / width, this.data.shape));
     };
     this.view.onkeydown = (event) => {
@@ -245,24 +212,6 @@ class Picture {
       this.put(focus);
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.pick(this.focus), PAUSE);
-    };
-    /** @param {PointerEvent} event */
-    const drag = ({ clientX }) => {
-      const box = this.frame.getBoundingClientRect();
-      this.wipe(((clientX - box.left) / box.width) * 100);
-    };
-    this.grip.onpointerdown = (event) => {
-      this.grip.setPointerCapture(event.pointerId);
-      this.grip.onpointermove = drag;
-    };
-    this.grip.onlostpointercapture = () => {
-      this.grip.onpointermove = null;
-    };
-    this.grip.onkeydown = (event) => {
-      const to = moveHandle(this.split, event.key);
-      if (to === undefined) return;
-      event.preventDefault();
-      this.wipe(to);
     };
   }
 }

@@ -88,7 +88,7 @@ def build_plot_message(
     library: str = "",
     page: str = "",
 ) -> dict[str, Any]:
-    """Build the message that shows a figure, for `pack_message`; `PlotMessage` in messages.d.ts says what it holds.
+    """Return the `PlotMessage` of messages.d.ts that shows a figure, or a figure with the interaction of a cube.
 
     Args:
         figure, key, alt, height, cube: as for `show_figure`.

@@ -146,7 +146,9 @@ export class CubeScene {
       const [dx, dy, dz] = hover.copies[k].shift ?? [0, 0, 0];
       /** @type {Project} */
       const project = ([x, y, z]) => place([x + dx, y + dy, z + dz]);
-      texts.push(...layOutTexts({ ...one, extent, middles, swell: hover.swell }, project, this.frame.style, texts));
+      texts.push(
+        ...layOutTexts({ ...one, extent, middles, overhang: hover.overhang }, project, this.frame.style, texts),
+      );
     });
     this.labels.show(texts, mark && this.note(mark, texts, scene, extent), mark?.colour);
     return hover.copies.length > 1 && this.place(hover.copies, getCamera(this.graph).eye);

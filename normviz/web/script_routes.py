@@ -42,8 +42,8 @@ def serve_module(request: Request) -> Response:
     return Response(MODULE_SOURCES[name], media_type="text/javascript", headers=IMMUTABLE_HEADERS)
 
 
-def serve_page(request: Request) -> Response:
-    """Serve the web page that a cube is saved as, as text: a browser that opens it sees no cube."""
+def serve_saved_page_template(request: Request) -> Response:
+    """Serve the template of the web page that a cube is saved as, as plain text for a script to fill in."""
     return Response(
         build_page_template(), media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-cache"}
     )
@@ -58,8 +58,8 @@ def get_plotly_url() -> str:
     return prefix_base_path(f"vendor/plotly-{get_plotly_version()}.min.js")
 
 
-def get_page_url() -> str:
-    """Return the address of the web page that a cube is saved as."""
+def get_saved_page_url() -> str:
+    """Return the address of `serve_saved_page_template`."""
     return prefix_base_path("vendor/page.txt")
 
 
@@ -80,7 +80,7 @@ def create_routes() -> list[Route]:
     """
     return [
         Route(get_plotly_url(), serve_plotly),
-        Route(get_page_url(), serve_page),
+        Route(get_saved_page_url(), serve_saved_page_template),
         Route(prefix_base_path("vendor/{digest}/{name}"), serve_module),
     ]
 

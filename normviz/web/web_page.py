@@ -41,7 +41,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 
 @cache
 def build_page_template() -> str:
-    """Build the page without a cube: [message] stands for the message and [state] for the state.
+    """Return the HTML of a saved figure's page, with [message] and [state] in place of the figure's message and state.
 
     Raises:
         InvalidInput: plotly is not installed.
@@ -55,7 +55,7 @@ def build_page_template() -> str:
 
 
 def build_web_page(messages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Build the page of a cube as HTML.
+    """Return the HTML of a page that shows a figure, by theme.
 
     `messages`: results of `build_plot_message` by theme, "light" and "dark"; the page shows the browser's theme.
 

@@ -9,7 +9,10 @@ from watching import open_watched
 from normviz.charts.palette import THEMES
 from normviz.topics.experiments.catalogue import TOPICS
 
-SMALL = "?show=batch-size&batch_size_steps=20&batch_size_seeds=2&batch_size_schemes=layer&batch_size_seed="
+SMALL = (
+    "?show=batch-size&batch_size_steps=20&batch_size_equal=steps&batch_size_seeds=2&batch_size_schemes=layer"
+    "&batch_size_seed="
+)
 LONG = "?show=batch-size&batch_size_steps=500&batch_size_seeds=8&batch_size_seed="
 STARTED = 60_000  # milliseconds that a worker may take on a busy machine to import torch
 

@@ -59,9 +59,10 @@ def test_titles_of_averaged_axes_have_the_fields_colour_and_kept_ones_are_grey(f
     fill = """() => Object.fromEntries([...document.querySelectorAll(".nv-labels .nv-title")]
       .map((text) => [text.textContent, text.style.fill]))"""
     titles = first.page.evaluate(fill)
-    field, kept = titles["N averaged"], titles["C kept"]
+    field, kept = titles["N (batch)"], titles["C (channels)"]
     assert field != kept
-    assert titles == {"H and W": field, "averaged": field, "N averaged": field, "C kept": kept}
+    averaged, apart = ("H and W", "(positions)", "averaged", "N (batch)"), ("C (channels)", "kept")
+    assert titles == dict.fromkeys(averaged, field) | dict.fromkeys(apart, kept)
     colour = first.graph("gd => gd.data.find(t => t.name === 'field').color")
     assert field == f"rgb{tuple(bytes.fromhex(colour[1:]))}"
 

@@ -20,7 +20,7 @@ SET = {
     "invariance": ("panel=delta", "Effect of δ", "The case only"),
     "model": ("source=llama", "Example: a Llama block", "Example: a ResNet"),
     "running": ("panel=wrong", "What goes wrong", "Training or inference"),
-    "weights": ("show=spectral", "Spectral norm", "Weight norm"),
+    "weights": ("show=spectral", "Spectral norm: how far can a layer stretch?", "Weight norm: faster training?"),
     "why": ("show=whitening", "Whitening", "Learning"),
 }
 """What is chosen on a page: as the link has it, its name, and that of what was chosen before."""

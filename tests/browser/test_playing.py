@@ -39,7 +39,7 @@ PLAYED = {
         (),
     ),
     "descent": Played(
-        "weights?step=20", "step", "Step of SGD", weights.Page().step, 20,
+        "weights?step=20", "step", "Training step", weights.Page().step, 20,
         ("loss", "plane"), "gd._fullData.find(({ mode }) => mode === 'lines+markers').x.length - 1", (),
     ),
     "power": Played(

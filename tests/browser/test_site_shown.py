@@ -42,7 +42,7 @@ def test_a_lesson_is_played_without_a_server_or_a_network(context, folder):
     reason.wait_for()
     assert right.get_attribute("aria-pressed") == "true"
     assert wrong.get_attribute("aria-pressed") == "false"
-    page.get_by_text("C kept").first.wait_for()
+    page.get_by_text("C (channels)").first.wait_for()
     page.wait_for_selector(DRAWN)
 
     before = page.evaluate(EYE)  # the picture turns, lights up under the pointer, and plays

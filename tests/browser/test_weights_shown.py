@@ -37,8 +37,8 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     plane = page.locator(".st-key-plane .nv-graph")
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
-        page.get_by_role("button", name="Play"), page.get_by_text("SGD changes v and g"),
-        page.get_by_text("Weight norm is faster here because"),
+        page.get_by_role("button", name="Play"), page.get_by_text("trains v and g"),
+        page.get_by_text("15 steps with weight norm reach"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 300
@@ -46,7 +46,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     assert all(name in words for name in ("start", "lowest loss", "first weight")), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
-    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? A shorter v makes larger turns")):
+    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? At first w = 4 · v")):
         expect(part).to_be_in_viewport(ratio=1)
 
 

@@ -110,7 +110,7 @@ def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_field
 @given(shape_fields=shapes_with_fields(1))
 def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
     shape, field = shape_fields
-    levels, legend = cube.compute_statistic_levels(shape, field)
+    levels, legend = cube.compute_hue_levels(shape, field)
     assert (levels.shape, levels.dtype, legend) == (shape, np.uint8, {"kind": "hues"})
     assert set(np.unique(levels)) <= {cube.LEVELS_PER_HUE * hue for hue in range(1, len(HUES) + 1)}
     level_of = {}
@@ -196,7 +196,7 @@ def levels_of(kind, shape):
         x[0, 0, 0, 0] = np.nan
     return {
         "plain": lambda: cube.make_plain_levels(shape),
-        "hues": lambda: cube.compute_statistic_levels(shape, Field((OWN, FULL, FULL, OWN))),
+        "hues": lambda: cube.compute_hue_levels(shape, Field((OWN, FULL, FULL, OWN))),
     }.get(kind, lambda: cube.compute_value_levels(x))()
 
 
@@ -213,11 +213,11 @@ def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme)
     np.testing.assert_array_equal(meshes[0].intensity, levels_of(kind, shape)[0].ravel())
 
 
-@pytest.mark.parametrize("is_solid", [True, False])
-def test_plain_cells_are_solid_if_nothing_is_to_show_through(is_solid):
+@pytest.mark.parametrize("is_opaque", [True, False])
+def test_plain_cells_are_solid_if_nothing_is_to_show_through(is_opaque):
     shape = (4, 4, 4, 6)
-    figure = cube.draw_cube(compute_layout("folded", shape), *cube.make_plain_levels(shape, is_solid))
-    assert (figure.data[0]["opacity"] == 1) == is_solid
+    figure = cube.draw_cube(compute_layout("folded", shape), *cube.make_plain_levels(shape, is_opaque))
+    assert (figure.data[0]["opacity"] == 1) == is_opaque
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -333,11 +333,11 @@ def test_copies_have_levels_titles_and_headings_of_their_own(view):
 def test_an_element_at_the_border_keeps_its_face(view, shape):
     figure = figure_of(shape, view)
     layout = compute_layout(view, shape)
-    swell = cube.build_hover_data(layout, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
+    overhang = cube.build_hover_data(layout, [(None, None)], np.zeros(shape), [np.zeros(shape)])["overhang"]
     for axis, extent in zip("xyz", layout.extent, strict=True):
         low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
-        assert low < -swell, axis
-        assert high > extent + swell, axis
+        assert low < -overhang, axis
+        assert high > extent + overhang, axis
 
 
 def test_the_field_is_opaque_so_that_no_inner_face_shows():

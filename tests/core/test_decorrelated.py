@@ -35,7 +35,7 @@ def test_it_equals_the_definition_and_so_do_its_gradients(shape, choice, eps, se
     scheme = whitening(shape[-1], choice)
     x = torch.tensor(uneven_array(shape, seed), requires_grad=True)
     g = torch.tensor(uneven_array(shape, seed + 1))
-    ours, plain = normalize(x, scheme, eps).xhat, by_eigh(x, scheme.count_matrices(shape), eps)
+    ours, plain = normalize(x, scheme, eps).xhat, by_eigh(x, scheme.count_covariances(shape), eps)
     assert relative_difference(ours.detach(), plain.detach()) < 1e-8
     found, wanted = (torch.autograd.grad(out, x, g)[0] for out in (ours, plain))
     assert relative_difference(found, wanted) < 1e-6  # plain autograd divides by the differences of eigenvalues
@@ -44,7 +44,7 @@ def test_it_equals_the_definition_and_so_do_its_gradients(shape, choice, eps, se
 @given(LARGER, st.integers(0, 5), seeds)
 def test_channels_of_a_group_are_decorrelated(shape, choice, seed):
     scheme = whitening(shape[-1], choice)
-    groups, size = scheme.count_matrices(shape), shape[-1] // scheme.count_matrices(shape)
+    groups, size = scheme.count_covariances(shape), shape[-1] // scheme.count_covariances(shape)
     result = normalize(np.random.default_rng(seed).standard_normal(shape), scheme, 0.0)
     found = covariances(result.xhat, groups)
     if np.prod(shape[:3]) > size:

@@ -209,7 +209,7 @@ def test_every_axis_has_a_name():
 
 @given(shapes)
 def test_a_good_shape_comes_back_as_integers(shape):
-    checked = check_shape(np.array(shape), limit=MAX_DRAWN_ELEMENTS)
+    checked = check_shape(np.array(shape), max_elements=MAX_DRAWN_ELEMENTS)
     assert checked == shape
     assert all(type(n) is int for n in checked)
 
@@ -231,11 +231,11 @@ def test_a_bad_shape_is_refused_with_the_reason(shape, axes, message):
 
 def test_a_shape_over_the_limit_is_refused_with_one_that_fits():
     with pytest.raises(InvalidInput) as error:
-        check_shape((1, 100, 100, 8), limit=MAX_DRAWN_ELEMENTS)
+        check_shape((1, 100, 100, 8), max_elements=MAX_DRAWN_ELEMENTS)
     fits = shrink_shape((1, 100, 100, 8), MAX_DRAWN_ELEMENTS)
     assert "1 × 100 × 100 × 8 is 80,000 elements, more than the 65,536" in str(error.value)
     assert f"{' × '.join(map(str, fits))} fits" in str(error.value)
-    check_shape(fits, limit=MAX_DRAWN_ELEMENTS)
+    check_shape(fits, max_elements=MAX_DRAWN_ELEMENTS)
 
 
 @given(st.tuples(*[st.integers(1, 6) | st.integers(1, 10**12)] * 4), st.integers(1, MAX_DRAWN_ELEMENTS))

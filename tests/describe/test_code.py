@@ -8,10 +8,10 @@ from jinja2 import UndefinedError
 
 import normviz
 from normviz.core.fields import Field
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import SCHEMES
 from normviz.describe.code import format_as_code, list_averaging_steps, render_template
-from normviz.describe.snippets import FRAMEWORKS, write_snippet
+from normviz.describe.snippets import FRAMEWORKS, format_snippet
 
 PACKAGE = Path(normviz.__file__).parent
 TEMPLATES = sorted(path.name for path in (PACKAGE / "describe" / "templates").glob("*.jinja"))
@@ -65,7 +65,7 @@ def test_every_template_is_used(template):
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_text_is_never_taken_for_a_template(framework):
     source = 'x = "{{ 7 * 7 }}{% if %}{# #}"'
-    assert source in write_snippet(SCHEMES["batch"], framework, (2, 3, 4, 6), LayerNumbers(1e-5), source=source)
+    assert source in format_snippet(SCHEMES["batch"], framework, (2, 3, 4, 6), LayerScalars(1e-5), source=source)
 
 
 def test_the_steps_of_an_average():

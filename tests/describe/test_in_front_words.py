@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from normviz.core.fields import Field
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.notation import build_formulas
 from normviz.describe.parameters import list_parameter_shapes, list_states
-from normviz.describe.snippets import write_snippet
-from normviz.describe.wording import explain_front_scheme, format_scheme_name
+from normviz.describe.snippets import format_snippet
+from normviz.describe.wording import explain_weight_scheme, format_scheme_name
 from normviz.topics.compare.comparison import describe_inference_state, describe_learned_parameters
 from normviz.topics.lab.element_data import describe_equal_schemes
 
@@ -46,7 +46,7 @@ def test_formulas_are_those_of_both(name, front):
 @pytest.mark.parametrize("name", FIELDS)
 def test_code_gives_the_numbers_of_the_app(name, framework, front):
     scheme = own(name, front)
-    code = write_snippet(scheme, framework, SHAPE, LayerNumbers(1e-3, 2.0, 0.5))
+    code = format_snippet(scheme, framework, SHAPE, LayerScalars(1e-3, 2.0, 0.5))
     assert SCHEMES[front].name in code
     space = {}
     exec(code, space)
@@ -87,12 +87,12 @@ def test_names_say_what_stands_in_front(front):
         == f"On this shape, x̂ is that of group normalization with G = 2 behind {name}."
     )
     assert describe_equal_schemes(own("nothing", front), SHAPE) == f"This is {name}."
-    assert name in explain_front_scheme([own("both", front)])
+    assert name in explain_weight_scheme([own("both", front)])
 
 
 def test_nothing_is_said_where_nothing_stands_in_front():
-    assert explain_front_scheme([SCHEMES["batch"], own("both", None)]) == ""
-    several = explain_front_scheme([SCHEMES["batch"], SCHEMES["layer-weight"], own("both", "spectral")])
+    assert explain_weight_scheme([SCHEMES["batch"], own("both", None)]) == ""
+    several = explain_weight_scheme([SCHEMES["batch"], SCHEMES["layer-weight"], own("both", "spectral")])
     assert several.startswith(
         "Layer + weight, Custom + spectral: x stands for what a layer with weight normalization or"
     )

@@ -10,7 +10,7 @@ from strategies import examples, fields
 from written import look_up, said
 
 from normviz.core.fields import Field
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
 from normviz.describe import general_form, live
@@ -22,7 +22,7 @@ SHAPE = (2, 3, 4, 6)
 def told(scheme, x, index, eps=0.0, gain=1.0, bias=0.0, result=None):
     """Every line and statistic of an element by its name, in words of a browser."""
     result = normalize(x, scheme, eps, gain, bias) if result is None else result
-    numbers = live.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias))
+    numbers = live.compute_live_numbers(scheme, x, result, LayerScalars(eps, gain, bias))
 
     def number(name):
         return index["nhwc".index(name)] if name in "nhwc" else look_up(numbers[name], index, x.shape)
@@ -76,7 +76,7 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
     scheme = SCHEMES["instance"]
     sign = "→" if deviation == 0 else "="
     assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=x−μσ2+ε=0{below}{sign}0"
-    numbers = live.compute_live_numbers(scheme, x, result, LayerNumbers(eps, 1.0, 0.0))
+    numbers = live.compute_live_numbers(scheme, x, result, LayerScalars(eps, 1.0, 0.0))
     form = int(look_up(numbers["form"], (0, 0, 0, 0), SHAPE))
     (line,) = (line for line in live.build_step_formulas(scheme, SHAPE) if line.name == "normalized")
     assert (r"\sqrt" in line.forms[form].split("=")[2].split(r"\to")[0]) == rooted
@@ -104,7 +104,7 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
     numbers, lines = (
-        live.compute_live_numbers(scheme, x, result, LayerNumbers(eps, gain, bias, 0.25)),
+        live.compute_live_numbers(scheme, x, result, LayerScalars(eps, gain, bias, 0.25)),
         live.build_step_formulas(scheme, SHAPE),
     )
     assert [line.name for line in lines] == [
@@ -135,7 +135,7 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     x = np.random.default_rng(0).normal(size=SHAPE)
     result = normalize(x, scheme, 0.0)
-    numbers = live.compute_live_numbers(scheme, x, result, LayerNumbers(0.0, 1.0, 0.0))
+    numbers = live.compute_live_numbers(scheme, x, result, LayerScalars(0.0, 1.0, 0.0))
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (1, 0, 2, 4)):
         steps = compute_element_steps(x, result, scheme, index)
         found = {name: look_up(numbers[name], index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}

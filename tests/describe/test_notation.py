@@ -17,7 +17,7 @@ from normviz.describe.notation import (
     build_formulas,
     build_main_formulas,
     format_latex_number,
-    format_sum_change,
+    format_preactivation_change,
 )
 
 SHAPE = (2, 3, 4, 6)
@@ -298,7 +298,8 @@ def test_what_a_transformation_does_to_the_sums():
         "case-rescaling": (r"a'_{nc} = s_{n}\, a_{nc}", r"a'_{nhwc} = s_{n}\, a_{nhwc}"),
     }
     found = {
-        key: tuple(format_sum_change(change, layer) for layer in LAYERS) for key, change in TRANSFORMATIONS.items()
+        key: tuple(format_preactivation_change(change, layer) for layer in LAYERS)
+        for key, change in TRANSFORMATIONS.items()
     }
     assert found == expected
 

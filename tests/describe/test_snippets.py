@@ -1,6 +1,6 @@
 import os
 
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 
 os.environ["KERAS_BACKEND"] = "torch"  # before keras is imported, here or by a snippet
 
@@ -22,7 +22,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, find_equal_schemes, get_scheme
-from normviz.describe.snippets import BACKWARD_FRAMEWORKS, FRAMEWORKS, write_backward_snippet, write_snippet
+from normviz.describe.snippets import BACKWARD_FRAMEWORKS, FRAMEWORKS, format_backward_snippet, format_snippet
 
 SHAPES = {
     "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (4, 1, 1, 6), (1, 1, 1, 6)],
@@ -50,7 +50,7 @@ def run(code):
 
 
 def check(scheme, framework, shape, eps, gain=1.0, bias=0.0):
-    code = write_snippet(scheme, framework, shape, LayerNumbers(eps, gain, bias))
+    code = format_snippet(scheme, framework, shape, LayerScalars(eps, gain, bias))
     _, y = run(code)
     x = np.random.default_rng(0).standard_normal(shape)
     gain, bias = (1.0 if scheme.gain is None else gain), (0.0 if scheme.bias is None else bias)
@@ -75,7 +75,9 @@ def test_a_snippet_computes_what_the_scheme_does(scheme, framework):
 def test_the_activation_of_a_scheme_is_left_in_z(framework, threshold, shape):
     names = {}
     exec(
-        write_snippet(SCHEMES["filter-response"], framework, shape, LayerNumbers(1e-6, 2.0, -0.5, threshold=threshold)),
+        format_snippet(
+            SCHEMES["filter-response"], framework, shape, LayerScalars(1e-6, 2.0, -0.5, threshold=threshold)
+        ),
         names,
     )
     y, z = (np.asarray(keras.ops.convert_to_numpy(names[name])) for name in "yz")
@@ -118,10 +120,10 @@ def test_ruff_likes_every_snippet(tmp_path):
     written = product([*SCHEMES.values(), both], FRAMEWORKS, (0.0, 1e-5), ((1.0, 0.0), (2.0, -0.5)))
     for number, (scheme, framework, eps, (gain, bias)) in enumerate(written):
         for shape in shapes(scheme):
-            code = write_snippet(scheme, framework, shape, LayerNumbers(eps, gain, bias))
+            code = format_snippet(scheme, framework, shape, LayerScalars(eps, gain, bias))
             (tmp_path / f"{number} {shape}.py").write_text(code, encoding="utf-8")
             if framework in BACKWARD_FRAMEWORKS:
-                code = write_backward_snippet(scheme, framework, shape, eps)
+                code = format_backward_snippet(scheme, framework, shape, eps)
                 (tmp_path / f"{number} {shape} backward.py").write_text(code, encoding="utf-8")
     for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
         options = ["--isolated", "--no-cache", "--line-length", "100", tmp_path]
@@ -138,7 +140,7 @@ def test_the_layer_of_a_scheme_is_used(scheme, framework):
     attribute = {"PyTorch": "torch", "Keras": "keras"}[framework]
     alike = [getattr(row, attribute) for row in (scheme, *find_equal_schemes(scheme, shapes(scheme)[0]))]
     recipe = next(filter(None, alike), None)
-    code = write_snippet(scheme, framework, shapes(scheme)[0], LayerNumbers(scheme.eps or 0.0))
+    code = format_snippet(scheme, framework, shapes(scheme)[0], LayerScalars(scheme.eps or 0.0))
     layers = re.findall(r"nn\.(?!Conv)[A-Z]\w+\(|\w+_norm\(|keras\.layers\.(?!Conv)\w+\(", code)
     assert layers == ([] if recipe is None else re.findall(r"(?:nn\.|keras\.layers\.)?\w+\(", recipe)[:1])
 
@@ -146,22 +148,22 @@ def test_the_layer_of_a_scheme_is_used(scheme, framework):
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
 def test_fields_of_ones_own_get_the_layer_that_computes_them(framework):
     field = Field.parse("own, full, full, groups(3)")
-    code = write_snippet(CUSTOM.with_fields(field, field), framework, SHAPE, LayerNumbers(1e-5))
+    code = format_snippet(CUSTOM.with_fields(field, field), framework, SHAPE, LayerScalars(1e-5))
     assert {"PyTorch": "nn.GroupNorm(3, 6,", "Keras": "GroupNormalization(groups=3,"}[framework] in code
     assert "# On this shape this is group normalization." in code
 
 
 def test_a_layer_that_learns_something_else_says_so():
-    code = write_snippet(
-        SCHEMES["scale"], "PyTorch", SHAPE, LayerNumbers(1e-5)
+    code = format_snippet(
+        SCHEMES["scale"], "PyTorch", SHAPE, LayerScalars(1e-5)
     )  # one γ, where the layer has one for each channel
     assert "# On this shape x̂ is that of RMS normalization; what is learned differs." in code
 
 
 def test_a_layer_without_a_bias_is_not_used_where_there_is_one():
     rms = CUSTOM.with_fields(None, Field.parse("own, own, own, full"))
-    assert "nn.RMSNorm" in write_snippet(rms, "PyTorch", SHAPE, LayerNumbers(1e-5, gain=2.0))
-    assert "nn." not in write_snippet(rms, "PyTorch", SHAPE, LayerNumbers(1e-5, bias=0.5))
+    assert "nn.RMSNorm" in format_snippet(rms, "PyTorch", SHAPE, LayerScalars(1e-5, gain=2.0))
+    assert "nn." not in format_snippet(rms, "PyTorch", SHAPE, LayerScalars(1e-5, bias=0.5))
 
 
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
@@ -172,8 +174,8 @@ def test_no_layer_is_used_where_it_refuses_or_divides_by_zero(framework):
         (SCHEMES["instance"], (3, 1, 1, 6), 1e-5),
         (SCHEMES["weight"], (3, 2, 2, 4), 1e-2),
     ):
-        assert "layers." not in write_snippet(scheme, framework, shape, LayerNumbers(eps))
-        assert "nn." not in write_snippet(scheme, framework, shape, LayerNumbers(eps))
+        assert "layers." not in format_snippet(scheme, framework, shape, LayerScalars(eps))
+        assert "nn." not in format_snippet(scheme, framework, shape, LayerScalars(eps))
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -186,13 +188,13 @@ def test_groups_that_divide_nothing_of_a_registered_scheme_do_no_harm(framework)
 def test_zero_by_zero_is_zero(framework):
     zeros = "x = np.zeros((2, 3, 4, 6))"
     for key in ("batch", "rms", "divisive"):
-        assert not run(write_snippet(SCHEMES[key], framework, SHAPE, LayerNumbers(0.0), source=zeros))[1].any()
+        assert not run(format_snippet(SCHEMES[key], framework, SHAPE, LayerScalars(0.0), source=zeros))[1].any()
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_source_is_used(framework):
-    code = write_snippet(
-        SCHEMES["batch"], framework, SHAPE, LayerNumbers(1e-5), source="x = np.arange(144.0).reshape(2, 3, 4, 6)"
+    code = format_snippet(
+        SCHEMES["batch"], framework, SHAPE, LayerScalars(1e-5), source="x = np.arange(144.0).reshape(2, 3, 4, 6)"
     )
     x, y = run(code)
     expected = normalize(np.arange(144.0).reshape(SHAPE), SCHEMES["batch"]).y
@@ -201,10 +203,10 @@ def test_the_source_is_used(framework):
 
 
 def test_gain_one_and_bias_zero_leave_no_code():
-    code = write_snippet(SCHEMES["batch"], "NumPy", SHAPE, LayerNumbers(1e-5))
+    code = format_snippet(SCHEMES["batch"], "NumPy", SHAPE, LayerScalars(1e-5))
     assert code.endswith("y = v / np.sqrt(variance + 1e-05)\n")
-    assert "init" not in write_snippet(SCHEMES["batch"], "PyTorch", SHAPE, LayerNumbers(1e-5))
-    assert "assign" not in write_snippet(SCHEMES["batch"], "Keras", SHAPE, LayerNumbers(1e-5))
+    assert "init" not in format_snippet(SCHEMES["batch"], "PyTorch", SHAPE, LayerScalars(1e-5))
+    assert "assign" not in format_snippet(SCHEMES["batch"], "Keras", SHAPE, LayerScalars(1e-5))
 
 
 @pytest.mark.parametrize(
@@ -218,14 +220,14 @@ def test_gain_one_and_bias_zero_leave_no_code():
 )
 def test_what_makes_no_sense_is_refused(scheme, framework, eps, message):
     with pytest.raises(InvalidInput, match=message):
-        write_snippet(scheme, framework, SHAPE, LayerNumbers(eps))
+        format_snippet(scheme, framework, SHAPE, LayerScalars(eps))
 
 
 # --- backwards ------------------------------------------------------------------------------------------------------
 
 
 def check_backward(scheme, framework, shape, eps):
-    code, names = write_backward_snippet(scheme, framework, shape, eps), {}
+    code, names = format_backward_snippet(scheme, framework, shape, eps), {}
     exec(code, names)
     x, dy = (np.random.default_rng(seed).standard_normal(shape) for seed in (0, 1))
     expected = compute_gradients(x, dy, scheme, eps)
@@ -253,4 +255,4 @@ def test_the_backward_pass_follows_any_fields(summation, suppression):
 
 def test_a_framework_without_a_backward_pass_is_refused():
     with pytest.raises(InvalidInput, match="NumPy, PyTorch have"):
-        write_backward_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)
+        format_backward_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)

@@ -143,8 +143,8 @@ def test_the_title_of_an_axis(key, axes, words):
     [
         ((4, 1, 1, 6), ""),
         ((4, 5, 1, 6), "H (positions) averaged"),
-        ((4, 1, 5, 6), "W averaged"),
-        ((4, 5, 2, 6), "H and W averaged"),
+        ((4, 1, 5, 6), "W (width) averaged"),
+        ((4, 5, 2, 6), "H and W (positions) averaged"),
     ],
 )
 def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):
@@ -212,6 +212,7 @@ def test_a_time_in_the_unit_that_suits_it(seconds, words):
     assert wording.format_duration(seconds) == words
 
 
-@pytest.mark.parametrize(("groups", "words"), [(1, "C averaged"), (2, "C in 2 groups"), (6, "C kept")])
+@pytest.mark.parametrize(("groups", "words"), [(1, "averaged"), (2, "in 2 groups"), (6, "kept")])
 def test_one_group_is_the_whole_axis_and_groups_of_one_keep_it(groups, words):
-    assert wording.SchemeOnShape(get_scheme("group", groups=groups), (4, 4, 4, 6)).format_axis_title([3]) == words
+    scheme = get_scheme("group", groups=groups)
+    assert wording.SchemeOnShape(scheme, (4, 4, 4, 6)).format_axis_title([3]) == f"C (channels) {words}"

@@ -24,10 +24,10 @@ from normviz.core.scheme import Scheme
 from normviz.describe.live import compute_live_numbers
 from normviz.export import scheme_code
 from normviz.export.notebook import build_notebook
-from normviz.export.pages import SCRIPT_MODULES, read_page_view, write_page_script
+from normviz.export.pages import SCRIPT_MODULES, format_page_script, read_page_view
 from normviz.export.panels import SCRIPT_NAMES
 from normviz.export.project import REPOSITORY_URL, format_citation
-from normviz.export.scheme_code import write_scheme_code
+from normviz.export.scheme_code import format_scheme_code
 from normviz.export.script import split_cells
 from normviz.topics.design.search import find_schemes
 from normviz.topics.design.state import read_demands
@@ -36,7 +36,7 @@ from normviz.topics.geometry.three_channels import take_step
 from normviz.topics.gradients.chain import compute_chain
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
-from normviz.topics.lab.state import get_layer_numbers
+from normviz.topics.lab.state import get_layer_scalars
 from normviz.topics.same.identities import IDENTITIES, evaluate_sides
 from normviz.topics.table1 import state as table1
 from normviz.topics.table1.table import measure_cells
@@ -113,7 +113,7 @@ def test_a_link_of_a_stranger_becomes_no_code(page):
     for _ in range(25):
         link = wandering.link_of(page, rng)
         try:
-            text = write_page_script(page, find_view(page, link))
+            text = format_page_script(page, find_view(page, link))
         except InvalidInput:  # the page itself shows the reason
             continue
         written += 1
@@ -129,7 +129,7 @@ def test_a_link_of_a_stranger_becomes_no_code(page):
 
 @pytest.mark.parametrize(("page", "link"), STATES)
 def test_a_notebook_is_its_script_in_cells(page, link):
-    text = write_page_script(page, find_view(page, link))
+    text = format_page_script(page, find_view(page, link))
     notebook = nbformat.reads(build_notebook(text), as_version=4)
     nbformat.validate(notebook)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
@@ -163,7 +163,7 @@ CHEAP = [each for each in STATES if each[0] not in ("invariance", "model") and n
 
 
 def test_scripts_need_no_more_than_they_install():
-    texts = {f"{page} {link}": write_page_script(page, find_view(page, link)) for page, link in CHEAP}
+    texts = {f"{page} {link}": format_page_script(page, find_view(page, link)) for page, link in CHEAP}
     bare = [text for text in texts.values() if "normviz @" in text]
     trained = [text for text in texts.values() if "train" in text.partition("@")[0]]
     assert len(bare) > 5
@@ -182,7 +182,7 @@ def test_the_code_of_a_scheme_makes_the_scheme(key):
     import normviz
 
     for scheme in (get_scheme(key), SCHEMES["custom"].with_weight_scheme("spectral")):
-        made = eval(write_scheme_code(scheme), {"normviz": normviz})
+        made = eval(format_scheme_code(scheme), {"normviz": normviz})
         assert isinstance(made, Scheme)
         assert (made.key, made.fields, made.weight, made.alpha, made.eps) == (
             scheme.key, scheme.fields, scheme.weight, scheme.alpha, scheme.eps
@@ -193,7 +193,7 @@ def test_the_code_of_a_scheme_makes_the_scheme(key):
 
 
 def find_lab_numbers(view):
-    scheme, x, layer = build_scheme(view), make_tensor(view), get_layer_numbers(view, build_scheme(view))
+    scheme, x, layer = build_scheme(view), make_tensor(view), get_layer_scalars(view, build_scheme(view))
     result, focus = normalize(x, scheme, *layer[:3]), view["focus"]
     statistics = [x[focus], result.y[focus], *([] if result.mean is None else [x[focus] - result.v[focus]])]
     return statistics if scheme.has_xhat else statistics[:1]
@@ -254,7 +254,7 @@ def test_random_states_print_the_numbers_of_the_page(name, monkeypatch):
         link = {each: text for each, text in link.items() if each not in "nhwc"} | fixed
         try:
             view = find_view(page, link)
-            text = write_page_script(page, view)
+            text = format_page_script(page, view)
         except InvalidInput:
             continue
         with np.errstate(all="ignore"):
@@ -267,7 +267,7 @@ def test_random_states_print_the_numbers_of_the_page(name, monkeypatch):
 def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
     monkeypatch.setattr("normviz.library.pictures.build_plot_message", lambda *args, **named: {"title": ""})
     view = find_view("tensor_lab", {"scheme": key, "gain": "2", "focus": "1,2,3,4"})
-    printed = run(write_page_script("tensor_lab", view))
+    printed = run(format_page_script("tensor_lab", view))
     numbers = compute_live_numbers(
         build_scheme(view), make_tensor(view), normalize(make_tensor(view), build_scheme(view), *read_layer(view)[:3]),
         read_layer(view),
@@ -280,7 +280,7 @@ def test_the_lab_prints_the_numbers_of_every_scheme(key, monkeypatch):
 
 
 def read_layer(view):
-    return get_layer_numbers(view, build_scheme(view))
+    return get_layer_scalars(view, build_scheme(view))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_the_settings_of_long_trainings_are_those_of_the_page(page, build):
     for _ in range(20):
         view = find_view(page, wandering.link_of(page, rng))
         try:
-            expected, text = replace(build(view), device="auto"), write_page_script(page, view)
+            expected, text = replace(build(view), device="auto"), format_page_script(page, view)
         except InvalidInput:
             continue
         names = {}
@@ -312,7 +312,7 @@ def test_the_settings_of_long_trainings_are_those_of_the_page(page, build):
 def test_table_1_prints_the_cells_and_the_open_case():
     link = {"schemes": "batch,group", "groups": "4", "steps": "5", "cell": "group.case-rescaling", "follow": "0"}
     view = find_view("invariance", link)
-    printed = run(write_page_script("invariance", view))
+    printed = run(format_page_script("invariance", view))
     for cell in measure_cells(build_schemes(view), Setting(delta=10.0, shift=2.0, batch=16, steps=5)):
         said = next(line for line in printed.splitlines() if line.startswith(f"{cell.row}, {cell.transformation}:"))
         assert f"forward {cell.forward_gap:.2g}" in said
@@ -340,7 +340,7 @@ def test_the_headline_of_the_page_is_among_what_the_script_prints(name):
     assert not faults.fault
     headings = [text.value for text in at.markdown if text.value.startswith("### ")]
     headings += [html.proto.body for html in at.get("html") if "nv-pairs" in html.proto.body]
-    printed = run(write_page_script(page, find_view(page, link)))
+    printed = run(format_page_script(page, find_view(page, link)))
     shown = find_numbers(re.sub(r"0 to rounding", "", headings[0]))
     assert shown
     found = {float(each) for each in find_numbers(printed)}
@@ -356,7 +356,7 @@ def test_the_visitors_own_tensor_is_read_from_its_file(tmp_path, monkeypatch):
     np.save("tensor.npy", x)
     view = find_view("compare", {"n": "2", "h": "2", "w": "2", "c": "6", "data": "own", "focus": "1,0,1,2"})
     assert prints(
-        run(write_page_script("compare", view)), x[1, 0, 1, 2], normalize(x, SCHEMES["batch"]).xhat[1, 0, 1, 2]
+        run(format_page_script("compare", view)), x[1, 0, 1, 2], normalize(x, SCHEMES["batch"]).xhat[1, 0, 1, 2]
     )
 
 

@@ -144,7 +144,7 @@ def test_any_text_gives_a_valid_view(raw):
     assert all(-10 <= view[key] <= 10 for key in ("gain", "bias"))
     assert view["data"] in (*SAMPLES, tensor.OWN_DATA)
     assert 0 <= view["seed"] <= 9999
-    assert view["colour"] in tensor.COLOUR_NAMES
+    assert view["colour"] in tensor.COLOURING_NAMES
     assert all(0 <= i < n for i, n in zip(view["focus"], shape, strict=True))
 
 
@@ -320,7 +320,7 @@ def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
 def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
     view, _ = clean_values(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
     scheme = chosen.build_scheme(view)
-    assert lab.get_layer_numbers(view, scheme)[:3] == numbers
+    assert lab.get_layer_scalars(view, scheme)[:3] == numbers
 
 
 # --- declared values ----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from lab_page import plots, sound
 from streamlit.testing.v1 import AppTest
 from wandering import ROOT, STATES
 
-from normviz.export.pages import read_page_view, write_page_script
+from normviz.export.pages import format_page_script, read_page_view
 from normviz.export.panels import SECTION_TITLE, draw_take_home_section
 from normviz.export.project import format_citation
 from normviz.export.script import TEXT_MARK
@@ -36,7 +36,7 @@ def test_every_page_is_shared_by_its_link_and_taken_home(page, monkeypatch):
     assert texts["share citation"] == format_citation()
     assert {"Notebook", "Script"} <= {each.label for each in at.get("download_button")}
     scripts = [code.value for code in at.get("code") if code.value.startswith(TEXT_MARK)]
-    assert scripts == [write_page_script(*read_page_view(f"/{page if page != 'tensor_lab' else ''}")).strip()]
+    assert scripts == [format_page_script(*read_page_view(f"/{page if page != 'tensor_lab' else ''}")).strip()]
 
 
 def test_a_page_without_numbers_has_the_citation_alone(monkeypatch):

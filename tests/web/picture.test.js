@@ -1,8 +1,8 @@
-// Pictures pixel by pixel: which pixel is picked, where the handle goes, and the colours.
+// Pictures pixel by pixel: which pixel is picked, and the colours.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourPixels, findPixel, moveHandle, movePixel } from "../../normviz/web/picture.js";
+import { colourPixels, findPixel, movePixel } from "../../normviz/web/picture.js";
 
 test("a click picks the pixel below it, and the nearest one outside", () => {
   assert.deepEqual(findPixel(2.5 / 8, 5.5 / 8, [8, 8]), [2, 5]);
@@ -19,23 +19,6 @@ test("the arrow keys move to the next pixel and stop at the edges", () => {
   assert.deepEqual(movePixel([0, 2], "ArrowUp", [2, 3]), [0, 2]);
   assert.deepEqual(movePixel([0, 2], "ArrowRight", [2, 3]), [0, 2]);
   assert.equal(movePixel([0, 2], "Enter", [2, 3]), null);
-});
-
-test("the keys of a slider move the handle between 0 and 100 percent", () => {
-  const moves = [
-    ["ArrowLeft", 48],
-    ["ArrowDown", 48],
-    ["ArrowRight", 52],
-    ["ArrowUp", 52],
-    ["PageDown", 40],
-    ["PageUp", 60],
-    ["Home", 0],
-    ["End", 100],
-    ["Tab", undefined],
-  ];
-  for (const [key, to] of moves) assert.equal(moveHandle(50, key), to);
-  assert.equal(moveHandle(99, "ArrowRight"), 100);
-  assert.equal(moveHandle(3, "PageDown"), 0);
 });
 
 test("grey pixels have one number, coloured pixels three", () => {

@@ -50,7 +50,7 @@ PLACED = """({listCellStarts, fitScene, pullCellsApart, buildSurface, layOutText
   each.forEach((one, k) => {
     const middles = one.ticks.map((lengths, d) =>
       (lengths.length ? listCellStarts(hover, at, d).map((v) => v + at.size[d] / 2) : []));
-    const words = { ...one, extent, middles, swell: hover.swell };
+    const words = { ...one, extent, middles, overhang: hover.overhang };
     texts.push(...layOutTexts(words, (place) => project(place, places[k]), style, texts));
     corners.push(...Array.from(mesh.x, (v, n) => project([v, mesh.y[n], mesh.z[n]], places[k])));
   });

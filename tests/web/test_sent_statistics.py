@@ -6,7 +6,7 @@ from node import evaluate
 from strategies import uneven_array
 
 from normviz.charts.cube import build_stages_data
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
@@ -17,7 +17,7 @@ from normviz.topics.lab.stages import build_stages
 @pytest.mark.parametrize("key", SCHEMES)
 def test_every_element_has_its_value_of_every_stage(key, shape):
     scheme, x = SCHEMES[key], uneven_array(shape, 0)
-    stages = list(build_stages(scheme, x, normalize(x, scheme, 1e-5), LayerNumbers(1e-5, 1.0, 0.0, 0.25)))
+    stages = list(build_stages(scheme, x, normalize(x, scheme, 1e-5), LayerScalars(1e-5, 1.0, 0.0, 0.25)))
     sent = build_stages_data(stages, shape)["list"]
     everywhere = [
         np.broadcast_to(broadcast_statistic(stage.values, shape), shape).astype(np.float32) for stage in stages

@@ -33,9 +33,9 @@ PAGE_SCHEMES: dict[str, Callable[[View], list[Scheme]]] = {
 
 
 def draw_step_cubes(link: str, words: Words) -> str:
-    """Return an SVG of the cubes that a link's page shows; "" for pages without cubes and large tensors.
+    """Return an SVG of the cubes that a link's page shows, with alt texts from the interface texts `words`.
 
-    `words`: of lessons, for the descriptions.
+    "" for pages without cubes and large tensors.
     """
     page, values = split_page_link(link)
     if page not in PAGE_SCHEMES:
@@ -51,7 +51,7 @@ def draw_step_cubes(link: str, words: Words) -> str:
 
 
 def _draw_cube(scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
-    """Return an SVG of the cube of one scheme, with height and width along one axis."""
+    """Return an SVG of the cube of a scheme that marks the element at `focus`, with an alt text from `words`."""
     examples, rows, columns, channels = shape
     positions = rows * columns
     height = round(max(3.0, min(9.0, 150 / positions)), 1)

@@ -34,7 +34,7 @@ def split_page_link(link: str) -> tuple[str, dict[str, str]]:
 
 
 def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str, str], list[str]]:
-    """Split the link beside a step: the page's script, the values, and the parts to hide.
+    """Return page, query parameters and parts to hide of what stands beside a step: `reveal` once answered, or `link`.
 
     By default, one figure is left; before the answer, it stands without headline and numbers.
     """

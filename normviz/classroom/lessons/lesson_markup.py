@@ -7,7 +7,7 @@ from normviz.describe.markdown import escape_markdown
 
 
 def format_lesson_markdown(text: str) -> str:
-    r"""Format a text of a lesson as Markdown.
+    r"""Return a lesson's text as Markdown: everything but **bold** is escaped.
 
     >>> format_lesson_markdown("**C** has its own [mean].")
     '**C** has its own \\[mean\\].'

@@ -88,7 +88,7 @@ def _show_title(lesson: Lesson, place: LessonPlace, words: Words) -> None:
 
 
 def _show_answers(step: LessonStep, place: LessonPlace, words: Words) -> None:
-    """Show the answers to choose from, and the reason for the chosen one."""
+    """Show the answers to choose from, and the reason for `place.answer`, with the interface texts `words`."""
     with st.container(horizontal=True, gap="small", key="lesson-answers"):
         for k, answer in enumerate(step.answers):
             is_chosen = k == place.answer
@@ -98,15 +98,18 @@ def _show_answers(step: LessonStep, place: LessonPlace, words: Words) -> None:
                 type="primary" if is_chosen else "secondary", shortcut=str(k + 1),
             ):  # fmt: skip
                 _reveal_answer(step, place._replace(answer=k))
+    reason = ""
     if place.answer is not None:
         chosen = step.answers[place.answer]
         verdict = words["right" if chosen.is_right else "wrong"]
-        reason, look = format_lesson_markdown(chosen.reason), format_lesson_markdown(step.look)
-        st.markdown(f"**{verdict}** {reason}  \n**{words['look']}** {look}")
+        reason = f"**{verdict}** {format_lesson_markdown(chosen.reason)}  \n"
+        reason += f"**{words['look']}** {format_lesson_markdown(step.look)}"
+    with st.container(key="lesson-reason"):  # before the answer it has the height of two lines
+        st.markdown(reason)
 
 
 def _reveal_answer(step: LessonStep, place: LessonPlace) -> None:
-    """Open the step's `reveal` link, if any; otherwise rerun the page with the answer in its URL."""
+    """Open the step's `reveal` link, if any, or rerun the page; `place` has the chosen answer and goes into the URL."""
     if step.reveal:
         switch_to_page(*make_place_link(place))
     st.query_params[LESSON_PARAM] = st.session_state[PLACE_KEY] = place.format_for_link()

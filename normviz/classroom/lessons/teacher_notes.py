@@ -17,7 +17,7 @@ def format_teacher_note(note: TeacherNote, words: Words) -> str:
 
 
 def format_teacher_note_html(note: TeacherNote, words: Words) -> str:
-    """Format a note as HTML: goal, misconception, plan, simplifications."""
+    """Format a note as HTML: goal, misconception, plan, simplifications, with the headings in `words`."""
     plan = "".join(f"<li>{format_lesson_html(line)}</li>" for line in note.plan)
     return (
         f"<p><strong>{words['goal']}.</strong> {format_lesson_html(note.goal)}</p>"

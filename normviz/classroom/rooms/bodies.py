@@ -16,8 +16,8 @@ from normviz.classroom.rooms.records import Answer, Pace, Question, RefusedReque
 PACE_MODES = ("follow", "pause", "free")
 """Ways to lead a class."""
 
-CheckLink = Callable[[str], str]
-"""Function that returns a link of an own page, and raises RefusedRequest for others."""
+ParseLink = Callable[[str], str]
+"""Function that returns a link to one of the app's pages as path and query, and raises RefusedRequest for others."""
 
 MakeQuestion = Callable[[str, str], Question]
 """Function that returns the question of a key in a language, and raises RefusedRequest for other keys."""
@@ -35,17 +35,17 @@ def parse_body(content: bytes) -> Mapping[str, Any]:
 
 
 def read_question(
-    body: Mapping[str, Any], check_link: CheckLink, makers: Mapping[str, MakeQuestion], language: str
+    body: Mapping[str, Any], parse_link: ParseLink, question_makers: Mapping[str, MakeQuestion], language: str
 ) -> Question:
-    """Return the question that a request's body holds or names by a key. Raises RefusedRequest.
+    """Return the question that a request's body holds, or that one of `question_makers` builds. Raises RefusedRequest.
 
     Args:
-        body: {"text", "answers"} with optional "right", "why" and "link", or a name of `makers` with a key.
-        check_link: for the link.
-        makers: functions that return the question of a key, by name: of a cell of Table 1, of a step of a lesson.
-        language: of the questions of `makers`.
+        body: {"text", "answers"} with optional "right", "why" and "link", or a name of `question_makers` and a key.
+        parse_link: returns the link as path and query, or raises RefusedRequest.
+        question_makers: by name, functions that return the question of a key: of a cell of Table 1, of a lesson's step.
+        language: of the questions of `question_makers`.
     """
-    for name, make in makers.items():
+    for name, make in question_makers.items():
         if name in body:
             return make(_read_text(body, name, MAX_ANSWER_LENGTH), language)
     answers = body.get("answers")
@@ -60,7 +60,7 @@ def read_question(
     return Question(
         _read_text(body, "text", MAX_TEXT_LENGTH), texts, right,
         _read_text(body, "why", MAX_TEXT_LENGTH) if body.get("why") else "",
-        check_link(_read_text(body, "link")) if body.get("link") else "",
+        parse_link(_read_text(body, "link")) if body.get("link") else "",
     )  # fmt: skip
 
 
@@ -74,19 +74,19 @@ def read_answer(body: Mapping[str, Any], code: str) -> Answer:
     return Answer(code, _read_text(body, "device", MAX_DEVICE_LENGTH), choice, number)
 
 
-def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
-    """Return the pace of a class from a request's body; a link alone means "follow". Raises RefusedRequest."""
+def read_pace(body: Mapping[str, Any], parse_link: ParseLink) -> Pace:
+    """Return the mode "follow", "pause" or "free", and its link after `parse_link`; a link alone means "follow"."""
     mode = body.get("mode", "follow" if "link" in body else None)
     if mode not in PACE_MODES:
         raise RefusedRequest(400, "pace-mode", modes=", ".join(PACE_MODES))
     if mode == "follow" or body.get("link"):
-        return Pace(mode, check_link(_read_text(body, "link")))
+        return Pace(mode, parse_link(_read_text(body, "link")))
     return Pace(mode)
 
 
-def read_snapshot(body: Mapping[str, Any], check_link: CheckLink) -> tuple[str, str]:
+def read_device_and_link(body: Mapping[str, Any], parse_link: ParseLink) -> tuple[str, str]:
     """Return the name of a device and the link that it sends, from a request's body. Raises RefusedRequest."""
-    return _read_text(body, "device", MAX_DEVICE_LENGTH), check_link(_read_text(body, "link"))
+    return _read_text(body, "device", MAX_DEVICE_LENGTH), parse_link(_read_text(body, "link"))
 
 
 def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None) -> str:

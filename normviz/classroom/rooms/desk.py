@@ -18,17 +18,17 @@ from normviz.web.script_routes import prefix_base_path
 
 
 def build_desk_data(cell: str, step: str, language: str) -> dict:
-    """Return the data of the lecturer's page for `web.components.desk.show_desk`, as a dict.
+    """Return what `show_desk` shows a lecturer: texts, Table 1 with `cell` chosen, and lessons with `step` chosen.
 
-    `cell`, `step`: keys of the cell of Table 1 and of the step of a lesson that are chosen at first; "" for no step.
+    `cell` and `step` are keys; "" for no step.
     """
-    pages = {"/" if story is PAGE_TEXTS[0] else f"/{story.page}": story.title for story in PAGE_TEXTS}
+    pages = {"/" if text is PAGE_TEXTS[0] else f"/{text.page}": text.title for text in PAGE_TEXTS}
     return {
         "base": prefix_base_path(""),
         "language": language,
         "words": get_words("desk", language),
         "pages": pages,
-        "grid": _build_covered_grid(cell, language),
+        "grid": _build_unanswered_table(cell, language),
         "cells": _build_cell_questions(language),
         "lessons": list_lesson_steps(language),
         "examples": get_words("examples", language),
@@ -38,12 +38,12 @@ def build_desk_data(cell: str, step: str, language: str) -> dict:
 
 @cache
 def _build_cell_questions(language: str) -> dict[str, dict]:
-    """Build the question of each cell and its answer, by the cell's key."""
+    """Return the question on each cell of Table 1, with its answers, by the cell's key."""
     return {key: make_cell_question(key, language).to_data() for key in CASE_TITLES}
 
 
-def _build_covered_grid(cell: str, language: str) -> dict:
-    """Return the data of Table 1 without any answer, in a language and in the colours of both themes."""
+def _build_unanswered_table(cell: str, language: str) -> dict:
+    """Return the data of Table 1 on invariances for `show_grid`, with `cell` chosen and all answers hidden."""
     setting, schemes = build_table_setting(vars(Page())), [get_scheme(key) for key in FIRST_ROWS]
     cells = build_cells(schemes, setting, TableResultCache())
     light, dark = (build_grid_data(cells, schemes, setting, cell, CASE_TITLES, theme, True) for theme in THEMES)

@@ -7,10 +7,10 @@ from normviz.classroom.rooms.limits import MAX_LINK_LENGTH
 from normviz.classroom.rooms.records import RefusedRequest
 
 
-def check_own_link(text: str, host: str, base_path: str, pages: Collection[str]) -> str:
-    """Return a link to one of the app's pages in a plain form, such as "/compare?schemes=layer".
+def parse_own_link(text: str, host: str, base_path: str, pages: Collection[str]) -> str:
+    """Return a link to one of the app's pages as path and query; raise RefusedRequest for any other.
 
-    >>> check_own_link("https://norm.example.edu/course/compare?n=2#a", "norm.example.edu", "/course", ["compare"])
+    >>> parse_own_link("https://norm.example.edu/course/compare?n=2#a", "norm.example.edu", "/course", ["compare"])
     '/compare?n=2'
 
     Args:
@@ -20,7 +20,7 @@ def check_own_link(text: str, host: str, base_path: str, pages: Collection[str])
         pages: names of the pages, "" for the default one.
 
     Raises:
-        RefusedRequest: the link is of something else.
+        RefusedRequest: the link leads elsewhere.
     """
     refused = RefusedRequest(400, "link")
     if len(text) > MAX_LINK_LENGTH:

@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Pace:
-    """Pace of a class: the mode in which the lecturer leads it, and the link of the step.
+    """Pace of a class: students work alone, follow the lecturer to a link, or pause.
 
     Attributes:
         mode: "free": everyone goes on alone; "follow": everyone sees `link`; "pause": everyone looks at the front.

@@ -13,11 +13,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from normviz.classroom.rooms.bodies import parse_body, read_answer, read_pace, read_question, read_snapshot
+from normviz.classroom.rooms.bodies import parse_body, read_answer, read_device_and_link, read_pace, read_question
 from normviz.classroom.rooms.database import DATABASE_ERRORS, Database, read_database_url
 from normviz.classroom.rooms.join_page import serve_join_page
 from normviz.classroom.rooms.limits import MAX_BODY_BYTES
-from normviz.classroom.rooms.links import check_own_link
+from normviz.classroom.rooms.links import parse_own_link
 from normviz.classroom.rooms.qr_code import serve_qr_code
 from normviz.classroom.rooms.records import RefusedRequest
 from normviz.classroom.rooms.rooms import Rooms
@@ -30,7 +30,7 @@ from normviz.web.script_routes import JOIN_PATH, prefix_base_path
 SECRET_HEADER = "x-class-secret"
 """The header with the secret of a class."""
 
-PAGES = ("", *(story.page for story in PAGE_TEXTS[1:]))
+PAGES = ("", *(text.page for text in PAGE_TEXTS[1:]))
 """Names of the app's pages in links."""
 
 NO_STORE_HEADERS = {"Cache-Control": "no-store"}
@@ -60,9 +60,9 @@ class ClassRequest:
         self.language = _get_language(request)
         self._host = request.headers.get("host", "")
 
-    def check_link(self, link: str) -> str:
-        """Return a link to one of the app's pages in a plain form. Raises RefusedRequest for other links."""
-        return check_own_link(link, self._host, prefix_base_path("").rstrip("/"), PAGES)
+    def parse_link(self, link: str) -> str:
+        """Return a link to one of the app's pages as path and query; raise RefusedRequest for any other."""
+        return parse_own_link(link, self._host, prefix_base_path("").rstrip("/"), PAGES)
 
     async def change_class(self, work: Callable[[ClassStore], Value]) -> Value:
         """Call `work` with the store, wake the requests that wait for a change, and return the result."""
@@ -91,8 +91,8 @@ async def post_question(asked: ClassRequest) -> Body:
     from normviz.classroom.rooms.cell_question import make_cell_question
     from normviz.classroom.rooms.lesson_question import make_lesson_question
 
-    makers = {"cell": make_cell_question, "lesson": make_lesson_question}
-    question = read_question(asked.body, asked.check_link, makers, asked.language)
+    question_makers = {"cell": make_cell_question, "lesson": make_lesson_question}
+    question = read_question(asked.body, asked.parse_link, question_makers, asked.language)
     number = await asked.change_class(lambda store: store.ask_question(asked.code, asked.secret, question))
     return {"number": number}
 
@@ -103,8 +103,8 @@ async def post_answer(asked: ClassRequest) -> Body:
 
 
 async def post_snapshot(asked: ClassRequest) -> Body:
-    """Store the link that a student sends, and return it in plain form."""
-    device, link = read_snapshot(asked.body, asked.check_link)
+    """Store the link that a student sends, and return it as path and query."""
+    device, link = read_device_and_link(asked.body, asked.parse_link)
     await asked.rooms.run(lambda store: store.add_snapshot(asked.code, device, link))
     return {"link": link}
 
@@ -123,7 +123,7 @@ async def post_reveal(asked: ClassRequest) -> Body:
 
 async def post_pace(asked: ClassRequest) -> Body:
     """Lead the class to the step in the request's body, pause it or let it go, and return mode and link."""
-    pace = read_pace(asked.body, asked.check_link)
+    pace = read_pace(asked.body, asked.parse_link)
     await asked.change_class(lambda store: store.set_pace(asked.code, asked.secret, pace))
     return {"mode": pace.mode, "link": pace.link}
 
@@ -148,7 +148,7 @@ ACTIONS: Mapping[str, Answering] = {
 
 @cache
 def get_rooms() -> Rooms:
-    """Return the classes in the database that the environment names; exit with a line on stderr if it is invalid."""
+    """Return the `Rooms` of the database that the environment names; exit with an error on stderr if it is invalid."""
     try:
         url = read_database_url(os.environ)
     except InvalidInput as error:
@@ -167,7 +167,7 @@ async def delete_old_classes() -> AsyncIterator[None]:
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
-    """Return the routes of classes and of the students' page, with `rooms` or those in the environment's database."""
+    """Return the routes of lectures and of the students' page, stored by `rooms` or else by `get_rooms`."""
     served = rooms or get_rooms()
 
     async def open_class(request: Request) -> Response:

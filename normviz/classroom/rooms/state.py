@@ -35,5 +35,5 @@ PARAMS = create_params(Page, f"{PAGE} ")
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True: every value of this page matters in every view."""
+    """Return True: links and controls of this page have all values in every view."""
     return True

@@ -19,7 +19,7 @@ from normviz.describe.aims import describe_scope
 from normviz.describe.wording import SchemeOnShape, format_scheme_name
 from normviz.topics.compare.panels import compute_cube_levels
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube
-from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
+from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_scalars
 from normviz.topics.same.detection.detector import detect_normalization
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.detection.verdict import explain_detection, summarize_detection
@@ -33,12 +33,12 @@ from normviz.ui.scheme import build_scheme, build_schemes, get_effective_eps
 from normviz.ui.tensor import fit_index, get_view_shape, is_picture, make_tensor
 
 
-def draw_lab_parts(view: View) -> list[StepPart]:
-    """Return the step parts of the tensor lab: its heading, and its cube with the animation."""
+def build_lab_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of a view of the tensor lab: its heading, and its cube with the animation."""
     scheme = build_scheme(view)
     check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
     x = make_tensor(view)
-    layer = get_layer_numbers(view, scheme)
+    layer = get_layer_scalars(view, scheme)
     result, bound = normalize(x, scheme, *layer[:3]), SchemeOnShape(scheme, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_picture(view, x.shape))
     turned = {param.name: view[param.name] for param in LOOK_PARAMS}
@@ -48,8 +48,8 @@ def draw_lab_parts(view: View) -> list[StepPart]:
     return [make_words_part("heading", format_words_html(f"### {name}")), cube]
 
 
-def draw_compare_parts(view: View) -> list[StepPart]:
-    """Return the step part of the page Compare: the cubes of several schemes on one tensor."""
+def build_compare_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart` of a view of "Compare": the cubes of several schemes on one tensor."""
     schemes = build_schemes(view)
     x = _make_checked_tensor(view, len(schemes))
     results = [normalize(x, scheme, get_effective_eps(view, scheme)) for scheme in schemes]
@@ -57,13 +57,18 @@ def draw_compare_parts(view: View) -> list[StepPart]:
     return [_make_cubes_part(schemes, x, [result.xhat for result in results], view, colouring)]
 
 
-def draw_same_parts(view: View) -> list[StepPart]:
-    """Return the step parts of Same or different?: cubes of a pair or of layer norm's variants, or a detection."""
-    panel = {"same": _draw_pair, "variants": _draw_variants, "own": _draw_own_pair, "detect": _write_detection}
+def build_same_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of a view of "Same or different?": cubes of schemes, or detected schemes."""
+    panel = {
+        "same": _build_pair_parts,
+        "variants": _build_variants_parts,
+        "own": _build_own_pair_parts,
+        "detect": _build_detection_parts,
+    }
     return panel[view["panel"]](view)
 
 
-def _draw_pair(view: View) -> list[StepPart]:
+def _build_pair_parts(view: View) -> list[StepPart]:
     identity, covered = IDENTITIES[view["row"]], not view["reveal"]
     x = _make_checked_tensor(view, len(identity.sides))
     shape = identity.condition.mend(x.shape)
@@ -73,7 +78,7 @@ def _draw_pair(view: View) -> list[StepPart]:
     return [make_words_part("heading", format_words_html(words)), _make_cubes_part(pair, x, xhats, view)]
 
 
-def _draw_variants(view: View) -> list[StepPart]:
+def _build_variants_parts(view: View) -> list[StepPart]:
     x = _make_checked_tensor(view, len(VARIANT_SCHEMES))
     xhats = [normalize(x, scheme, view["eps"]).xhat for scheme in VARIANT_SCHEMES]
     rows = {
@@ -86,14 +91,14 @@ def _draw_variants(view: View) -> list[StepPart]:
     return [_make_cubes_part(VARIANT_SCHEMES, x, xhats, view), below]
 
 
-def _draw_own_pair(view: View) -> list[StepPart]:
+def _build_own_pair_parts(view: View) -> list[StepPart]:
     schemes = [parse_side(view, side) for side in SIDES]
     x = _make_checked_tensor(view, len(schemes))
     return [_make_cubes_part(schemes, x, [normalize(x, each, view["eps"]).xhat for each in schemes], view)]
 
 
-def _write_detection(view: View) -> list[StepPart]:
-    """Return step parts with the detection on the chosen example, and a line for every other example."""
+def _build_detection_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart` with the scheme detected in the chosen example, and in every other example."""
     found = {}
     for key, example in EXAMPLES.items():
         arrays, layout = example.make_arrays(), view["layout"] if key == view["try"] else ANY_LAYOUT
@@ -120,6 +125,6 @@ def _make_cubes_part(
     schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View,
     colouring: tuple[np.ndarray, dict] | None = None,
 ) -> StepPart:  # fmt: skip
-    """Return the step part with a row of cubes, one per scheme."""
+    """Return a row of cubes, one per scheme, as a `StepPart`; `colouring`: levels and legend, by default those of x̂."""
     chosen = {**view, "focus": fit_index(view["focus"], x.shape)}
     return make_plot_part("cubes", lambda theme: draw_cube_row(schemes, x, xhats, chosen, theme, colouring))

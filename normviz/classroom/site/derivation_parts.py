@@ -18,9 +18,9 @@ from normviz.core.text import capitalize_first
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.wording import format_scheme_name
 from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, explain_norm_growth, write_growth_headline
-from normviz.topics.geometry.panels.vectors import draw_vectors, write_stage_explanation, write_stage_headline
+from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_explanation, format_stage_headline
 from normviz.topics.geometry.rate import RateSetting, train_single
-from normviz.topics.geometry.three_channels import ThreeChannelExample, take_step
+from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain, list_step_terms
 from normviz.topics.gradients.panels.formula import (
     arrange_formulas,
@@ -41,14 +41,14 @@ from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_te
 from normviz.ui.link import View
 
 
-def draw_gradient_parts(view: View) -> list[StepPart]:
-    """Return the step parts of a panel of the backward pass; [] for the panel that checks a visitor's numbers."""
-    panel = {"graph": _draw_chain_parts, "formula": _draw_formula_parts, "jacobian": _draw_jacobian_parts}
+def build_gradient_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of the view's panel of "Backward pass"; [] for the panel that checks numbers."""
+    panel = {"graph": _build_chain_parts, "formula": _build_formula_parts, "jacobian": _build_jacobian_parts}
     return panel[view["show"]](view) if view["show"] in panel else []
 
 
-def _draw_chain_parts(view: View) -> list[StepPart]:
-    """Return step parts: the computation graph at a step, and the step in words with the terms that it sums."""
+def _build_chain_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of one gradient in the computation graph: the graph, and the terms that it sums."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
     values, step = compute_chain(x, dxhat, view["eps"]), STEPS[view["back"]]
     words = format_words_html(f"### {STEP_HEADINGS[step]}\n{describe_chain_step(values, step)}")
@@ -63,8 +63,8 @@ def _draw_chain_parts(view: View) -> list[StepPart]:
     ]
 
 
-def _draw_formula_parts(view: View) -> list[StepPart]:
-    """Return step parts: the formulas of the backward pass, and its input and output as numbers."""
+def _build_formula_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on a scheme's backward pass: its formulas, and its input and output as numbers."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     at = make_small_tensors(scheme, shape, view["seed"])
@@ -80,8 +80,8 @@ def _draw_formula_parts(view: View) -> list[StepPart]:
     ]
 
 
-def _draw_jacobian_parts(view: View) -> list[StepPart]:
-    """Return step parts: a sentence on the Jacobian's blocks, and the Jacobian."""
+def _build_jacobian_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on a scheme's Jacobian: a sentence on its blocks, and its picture."""
     laid = compute_block_jacobian(view)
     return [
         make_words_part("heading", format_words_html(laid.words)),
@@ -89,27 +89,24 @@ def _draw_jacobian_parts(view: View) -> list[StepPart]:
     ]
 
 
-def draw_geometry_parts(view: View) -> list[StepPart]:
-    """Return step parts: vectors of three channels, or the effective learning rate of a run; [] for other panels."""
-    panel = {"vectors": _draw_vector_parts, "rate": _draw_rate_parts}
+def build_geometry_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of the view's panel of "Step size"; [] for panels without a static picture."""
+    panel = {"vectors": _build_vector_parts, "rate": _build_rate_parts}
     return panel[view["show"]](view) if view["show"] in panel else []
 
 
-def _draw_vector_parts(view: View) -> list[StepPart]:
-    """Return step parts: the vectors of a stage in space, and the stage in words."""
+def _build_vector_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on three channels: their vectors at a stage of layer norm, and the stage in words."""
     example = build_settings(ThreeChannelExample, view)
-    long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
-    headline = write_stage_headline(long, short, example.stage)
-    words = write_stage_explanation(long, short, example.eps, example.stage)
     return [
-        make_words_part("heading", format_words_html(f"### {headline}")),
-        make_plot_part("space", lambda theme: draw_vectors(long, short, example.stage, theme)),
-        make_words_part("below", format_words_html(words)),
+        make_words_part("heading", format_words_html(f"### {format_stage_headline(example)}")),
+        make_plot_part("space", partial(draw_vectors, example)),
+        make_words_part("below", format_words_html(format_stage_explanation(example))),
     ]
 
 
-def _draw_rate_parts(view: View) -> list[StepPart]:
-    """Return step parts: the length of the weights during training, and the effective learning rate."""
+def _build_rate_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on a training: the length of the weights, and the effective learning rate."""
     curves = train_single(replace(build_settings(RateSetting, view), delta=1.0))
     return [
         make_words_part("heading", format_words_html(write_growth_headline(curves))),

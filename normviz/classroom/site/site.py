@@ -27,7 +27,7 @@ DrawPicture = Callable[[str], list[StepPart]]
 def build_site(
     lessons: Iterable[Lesson], draw: DrawPicture = draw_step_picture, language: str = DEFAULT_LANGUAGE
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and content of each file of the static site; `draw(link)` draws a step; the page comes last.
+    """Yield path and content of each file of the static site, index.html last; `draw(link)` returns `StepPart`s.
 
     Raises:
         InvalidInput: plotly is not installed, or the state of a link cannot be drawn.

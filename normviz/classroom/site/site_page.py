@@ -45,12 +45,9 @@ style-src 'unsafe-inline'; img-src data: blob:">
 
 
 def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], language: str = DEFAULT_LANGUAGE) -> str:
-    """Return the HTML of the one page with all these lessons; `language`: of headings and buttons.
+    """Return the HTML of the one page with all these lessons, with headings and buttons in `language`.
 
-    Args:
-        lessons: the lessons.
-        pictures: the path of the picture of each link that has one.
-        language: of the words around the lessons.
+    `pictures` has the file of each link's picture, by link; links without one are missing.
     """
     lessons, words = list(lessons), get_words("lesson", language)
     return TEMPLATE.format(
@@ -108,7 +105,7 @@ def _format_answer(answer: LessonAnswer, number: int) -> str:
 
 
 def _format_reasons(step: LessonStep, words: Words) -> str:
-    """Return the HTML of every answer's reason, and of the hint what to look at after answering."""
+    """Return the HTML of every answer's reason, and of what to look at then, with the interface texts `words`."""
     reasons = "".join(
         f'<p data-reason="{number}"><strong>{words["right" if each.is_right else "wrong"]}</strong> '
         f"{format_lesson_html(each.reason)}</p>"
@@ -117,8 +114,8 @@ def _format_reasons(step: LessonStep, words: Words) -> str:
     return f'{reasons}<p class="look"><strong>{words["look"]}</strong> {format_lesson_html(step.look)}</p>'
 
 
-def _format_step_links(key: str, number: int, count: int, words: Words) -> str:
-    """Return the HTML of the links to the previous and next step, or to the list at either end."""
-    before, after = (f"#{key}/{k}" if 1 <= k <= count else "#" for k in (number - 1, number + 1))
+def _format_step_links(lesson: str, number: int, count: int, words: Words) -> str:
+    """Return the HTML of the links to the steps before and after step `number` of `count`, labelled by `words`."""
+    before, after = (f"#{lesson}/{k}" if 1 <= k <= count else "#" for k in (number - 1, number + 1))
     following = words["next" if number < count else "finish"]
     return f'<a class="back" href="{before}">{words["back"]}</a><a class="next" href="{after}">{escape(following)}</a>'

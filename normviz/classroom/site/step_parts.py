@@ -1,4 +1,4 @@
-"""The parts of a step's picture: figures that turn and play, and words, each as plain data by theme."""
+"""The parts of a step's picture: figures that turn and play, and texts, each as plain data by theme."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from normviz.web.plot_message import DrawnFigure, build_plot_message
 
 @dataclass(frozen=True)
 class StepPart:
-    """Part of a step's picture: a Plotly figure or HTML, by theme.
+    """A figure or text of a lesson's step on the static site, by theme.
 
     Attributes:
         component: what draws it in the browser: "plot", "twins", or "words" for HTML.
@@ -29,7 +29,7 @@ class StepPart:
 
 
 def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
-    """Return the step part of a figure; `draw(theme)` draws it."""
+    """Return a figure of a lesson's step as a `StepPart`; `draw(theme)` returns it as a `DrawnFigure`."""
     contents = {}
     for theme in THEMES:
         drawn = draw(theme)
@@ -39,7 +39,7 @@ def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
 
 
 def make_words_part(name: str, html: str | Callable[[str], str]) -> StepPart:
-    """Return a step part of HTML: one text for all themes, or a function from a theme to the text."""
+    """Return a text of a lesson's step as a `StepPart`; `html` is one for all themes, or a function of the theme."""
     return StepPart("words", name, {theme: html if isinstance(html, str) else html(theme) for theme in THEMES})
 
 

@@ -65,8 +65,8 @@ _TABLE_RESULTS = TableResultCache()
 """The trainings of Table 1 in this process, each done once for all steps."""
 
 
-def draw_table_parts(view: View) -> list[StepPart]:
-    """Return the step parts of Table 1: the whole table, or one case, with both loss curves once it is answered."""
+def build_table_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of Table 1: the table of answers, or one cell, once answered with its loss curves."""
     schemes, setting = tuple(build_schemes(view)), build_table_setting(view)
     seconds = estimate_training_seconds(setting, len(schemes), len(NETWORKS))
     if seconds > MAX_UNASKED_SECONDS:
@@ -80,11 +80,11 @@ def draw_table_parts(view: View) -> list[StepPart]:
     case = make_words_part("case", _format_case_html(cell, scheme, setting, view["follow"]))
     if view["panel"] != "script":  # which the page opens with the answer
         return [case]
-    return [case, *_draw_case_answer(cell, scheme, setting, view["follow"])]
+    return [case, *_build_case_answer_parts(cell, scheme, setting, view["follow"])]
 
 
 def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> str:
-    """Return a case as HTML: its title, a picture of the change, and the change in words."""
+    """Return a cell of Table 1 as HTML: its title, and the twin's transformation as a picture and in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")
     picture = render_change(change, setting, format_change_sign(change, setting))
@@ -92,8 +92,8 @@ def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, follow: bool
     return f"{title}{picture}{format_words_html(words)}"
 
 
-def _draw_case_answer(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> list[StepPart]:
-    """Return step parts: the loss curves of network and twin, and the answer below them."""
+def _build_case_answer_parts(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> list[StepPart]:
+    """Return the `StepPart`s of an answered cell: losses of the network and its transformed twin, and the answer."""
     change = TRANSFORMATIONS[cell.transformation]
     networks = [ORIGINAL, find_network_index(change, follow)]
     losses = _TABLE_RESULTS.get_losses(scheme, setting)[:, networks]
@@ -120,14 +120,14 @@ def write_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], settin
     return f'<div class="answers-table">{wrap_table(f"<thead>{head}</thead><tbody>{rows}</tbody>")}</div>'
 
 
-def draw_running_parts(view: View) -> list[StepPart]:
-    """Return the step parts of a panel of Training vs. inference."""
-    panel = {"switch": _draw_modes, "wrong": _draw_mistakes, "companions": _draw_companions}
+def build_running_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of the view's panel of "Training vs. inference"."""
+    panel = {"switch": _build_modes_parts, "wrong": _build_mistakes_parts, "companions": _build_batch_effect_parts}
     return panel[view["panel"]](view)
 
 
-def _draw_modes(view: View) -> list[StepPart]:
-    """Return step parts: a batch's outputs in the link's mode, both pairs of statistics, and their course."""
+def _build_modes_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on a batch in training or inference: its outputs, and batch and running statistics."""
     setting, position = build_stream_setting(view), view["step"]
     seen = get_trace(setting, view["eps"])
     averages = compute_page_averages(view, seen)
@@ -147,8 +147,8 @@ def _train_networks(job: NetworkTraining) -> TrainedNetworks:
     return run_to_end(job)
 
 
-def _draw_mistakes(view: View) -> list[StepPart]:
-    """Return step parts: the costliest mistakes with running averages in words, and the accuracy that each costs."""
+def _build_mistakes_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on mistakes with running averages: the costliest in words, and the accuracy of each."""
     convention, job = CONVENTIONS[view["framework"]], NetworkTraining(view["batch"], view["eps"], view["seed"])
     measured = cases.measure_case_accuracies(_train_networks(job), job, convention, view["share"])
     rows = build_case_rows(measured, view, convention)
@@ -159,8 +159,8 @@ def _draw_mistakes(view: View) -> list[StepPart]:
     ]
 
 
-def _draw_companions(view: View) -> list[StepPart]:
-    """Return step parts: the outputs for one digit in different batches, by scheme, and words on them."""
+def _build_batch_effect_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s on one digit's output in different mini-batches, by scheme."""
     _, words = draw_outputs_among_others(view, next(iter(THEMES)))
     return [
         make_plot_part("companions", lambda theme: draw_outputs_among_others(view, theme)[0]),
@@ -168,8 +168,8 @@ def _draw_companions(view: View) -> list[StepPart]:
     ]
 
 
-def draw_experiment_parts(view: View) -> list[StepPart]:
-    """Return the step parts with the first figure of an experiment's shipped result; [] for a setting without one."""
+def build_experiment_parts(view: View) -> list[StepPart]:
+    """Return the `StepPart`s of an experiment's shipped result: its first figure, with texts; [] without a result."""
     experiment, setting = get_shown_experiment(view), build_shown_setting(view)
     example = find_example(experiment.key, experiment.list_jobs(setting))
     if example is None:
@@ -187,7 +187,7 @@ def draw_experiment_parts(view: View) -> list[StepPart]:
 
 
 def _make_report_part(spec: FigureSpec) -> StepPart:
-    """Return the step part of one figure of a report."""
+    """Return a figure of a report as a `StepPart`."""
     return make_plot_part(
         spec.key, lambda theme: DrawnFigure(draw_figure(spec, theme), spec.alt, compute_figure_height(spec))
     )

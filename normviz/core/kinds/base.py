@@ -32,7 +32,7 @@ class NormalizationResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """The computation that turns v into x̂. A scheme adds fields, ε and parameters.
+    """Computation of x̂ from the centred tensor v, shared by several schemes, which add fields, ε and parameters.
 
     Attributes:
         key: the name under which other layers register what they need for this kind.
@@ -57,7 +57,7 @@ class Kind:
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        """Compute ∂L/∂v and ∂L/∂ε, None without ε, from g = ∂L/∂x̂ times the scale of the scheme."""
+        """Return ∂L/∂v and ∂L/∂ε (or None), given g: ∂L/∂x̂ that is multiplied by the scheme's scale already."""
         raise NotImplementedError
 
     def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
@@ -68,34 +68,34 @@ class Kind:
         """Compute the largest ∂x̂/∂v at constant statistics, 1/σ without the scale; it broadcasts against v."""
         raise NotImplementedError
 
-    def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
-        """Compute ∂L/∂v from g = ∂L/∂x̂ as if the statistics were constants, without the scale."""
+    def backpropagate_frozen(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
+        """Return ∂L/∂v of the forward `result` from g = ∂L/∂x̂, as if statistics were constants, without the scale."""
         return g * self.compute_steepest_slope(scheme, result, eps)
 
     def add_eps(self, deviation: Array, eps: float) -> Array:
         """Compute the divisor at ε from the divisor at ε = 0."""
         return np.hypot(deviation, eps**0.5)
 
-    def split_element(
+    def list_element_parts(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
-        """Split x̂ of one element, computed at ε = 0, into parts; return v, divisor and x̂ of each part."""
+        """Return (v, divisor, x̂) at ε = 0 of each part of an element: several if a matrix whitens, else the whole."""
         assert scheme.suppression is not None
         assert result.deviation is not None
         deviation = result.deviation[scheme.suppression.find_statistic_index(index, result.v.shape)]
         return [(float(result.v[index]), float(deviation), float(result.xhat[index]))]
 
-    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        """Raise InvalidInput if the fields of the scheme do not fit the shape or this kind."""
+    def check(self, scheme: "Scheme", shape: Shape, max_elements: int = MAX_WINDOW_ELEMENTS) -> None:
+        """Raise InvalidInput if the fields do not fit the shape (`Field.check`) or this kind."""
         for field in scheme.fields:
-            field.check(shape, scheme.axes, limit)
+            field.check(shape, scheme.axes, max_elements)
 
     def simplify(self, summation: Field | None, suppression: Field | None) -> "Kind":
         """Return the simplest kind that computes the same with these canonical fields."""
         return self
 
-    def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
-        """Return the number of channel groups with a matrix of their own."""
+    def count_covariances(self, scheme: "Scheme", shape: Shape) -> int:
+        """Return the number of channel groups that are whitened, each by a covariance matrix; 0 for other kinds."""
         return 0
 
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
@@ -120,5 +120,5 @@ class Kind:
         return scheme.fields[-1]
 
     def explain_missing_invariance(self) -> str | None:
-        """Explain why a kind without statistics cancels no change; None for a kind with statistics."""
+        """Explain why no change of weights or data cancels without statistics; None for a kind with statistics."""
         return None

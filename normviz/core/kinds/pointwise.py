@@ -122,7 +122,7 @@ class PointwiseKind(Kind):
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
         return array_namespace(result.v).full((1,) * 4, scheme.alpha)
 
-    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
+    def check(self, scheme: "Scheme", shape: Shape, max_elements: int = MAX_WINDOW_ELEMENTS) -> None:
         if scheme.fields:
             raise InvalidInput(f"{scheme.name} is element by element; it has no fields.")
 

@@ -39,34 +39,34 @@ class WhiteningKind(Kind):
     decomposes: ClassVar[bool] = True
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
-        return None, whiten(v, scheme.count_matrices(v.shape[-4:]), eps)
+        return None, whiten(v, scheme.count_covariances(v.shape[-4:]), eps)
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return backpropagate_whitening(result.v, g, scheme.count_matrices(result.v.shape[-4:]), eps)
+        return backpropagate_whitening(result.v, g, scheme.count_covariances(result.v.shape[-4:]), eps)
 
     def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+        return compute_whitening_diagonal(result.v, scheme.count_covariances(result.v.shape[-4:]), eps)
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
-        slope = compute_steepest_slope(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+        slope = compute_steepest_slope(result.v, scheme.count_covariances(result.v.shape[-4:]), eps)
         return broadcast_statistic(slope, result.v.shape)
 
-    def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
-        return apply_inverse_root(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+    def backpropagate_frozen(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
+        return apply_inverse_root(g, result.v, scheme.count_covariances(result.v.shape[-4:]), eps)
 
-    def split_element(
+    def list_element_parts(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
-        """Split x̂ of one element into its parts along the eigenvectors of Σ."""
+        """Return (v, divisor, x̂) of the part of an element along each eigenvector of Σ."""
         position = int(np.ravel_multi_index(index[:-1], result.v.shape[:-1]))
-        parts, roots = project_on_eigenvectors(result.v, scheme.count_matrices(result.v.shape), position, index[-1])
+        parts, roots = project_on_eigenvectors(result.v, scheme.count_covariances(result.v.shape), position, index[-1])
         each = zip(parts.tolist(), roots.tolist(), strict=True)
         return [(part, root, part / root if root else 0.0) for part, root in each]
 
-    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        super().check(scheme, shape, limit)
+    def check(self, scheme: "Scheme", shape: Shape, max_elements: int = MAX_WINDOW_ELEMENTS) -> None:
+        super().check(scheme, shape, max_elements)
         rules = () if scheme.suppression is None else scheme.suppression.rules
         if scheme.summation != CHANNEL_FIELD or rules[:3] != (FULL,) * 3 or rules[3].kind == "window":
             raise InvalidInput(f"{scheme.name} is over N, H and W and within groups of C; it has no other fields.")
@@ -74,14 +74,14 @@ class WhiteningKind(Kind):
     def simplify(self, summation: Field | None, suppression: Field | None) -> Kind:
         return GENERAL if summation == suppression else self
 
-    def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
+    def count_covariances(self, scheme: "Scheme", shape: Shape) -> int:
         return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
 
     def count_terms(self, scheme: "Scheme", shape: Shape) -> int:
-        return shape[-1] // self.count_matrices(scheme, shape)
+        return shape[-1] // self.count_covariances(scheme, shape)
 
     def compute_divisor_shape(self, scheme: "Scheme", shape: Shape) -> tuple[int, ...]:
-        groups = self.count_matrices(scheme, shape)
+        groups = self.count_covariances(scheme, shape)
         return groups, shape[-1] // groups, shape[-1] // groups
 
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
@@ -263,7 +263,7 @@ class _Decomposition(NamedTuple):
 
 
 def _decompose(v: Array, groups: int, eps: float, all_directions: bool = False) -> _Decomposition:
-    """Decompose every channel group of v, without gradients; with `all_directions`, K = D even if M < D."""
+    """Return singular values and vectors of each channel group; `all_directions`: even if there are fewer rows."""
     xp = array_namespace(v)
     rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]

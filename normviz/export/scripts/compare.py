@@ -3,15 +3,15 @@
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.describe.wording import format_shape
-from normviz.export.scheme_code import write_scheme_code, write_tensor_code
-from normviz.export.script import PageScript, write_code, write_text, write_value
+from normviz.export.scheme_code import format_scheme_code, format_tensor_code
+from normviz.export.script import PageScript, format_literal, make_code, make_text
 from normviz.topics.compare import state
 from normviz.ui.link import View
 from normviz.ui.scheme import build_schemes, get_effective_eps
 from normviz.ui.tensor import get_view_shape
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the page's state `view`. Raises InvalidInput if it shows no cubes."""
     schemes, shape = build_schemes(view), get_view_shape(view)
     if not state.FEWEST <= len(schemes) <= state.MOST:
@@ -19,16 +19,16 @@ def write_script(view: View) -> PageScript:
     check_shape(shape, AXES["activation"], MAX_DRAWN_ELEMENTS // len(schemes))
     for scheme in schemes:
         scheme.check(shape)
-    tensor, extras = write_tensor_code(view)
-    rows = {scheme.label: (write_scheme_code(scheme), get_effective_eps(view, scheme)) for scheme in schemes}
-    lines = [f"    {write_value(label)}: {write_value(row)}," for label, row in rows.items()]
+    tensor, extras = format_tensor_code(view)
+    rows = {scheme.label: (format_scheme_code(scheme), get_effective_eps(view, scheme)) for scheme in schemes}
+    lines = [f"    {format_literal(label)}: {format_literal(row)}," for label, row in rows.items()]
     cells = [
-        write_text(f"The tensor has the shape ({', '.join(AXES['activation'])}) = {format_shape(shape)}."),
-        write_code(f"import normviz\n{tensor}"),
-        write_text("The schemes, each with its ε. They differ in the elements that share a mean and a divisor."),
-        write_code("\n".join(["schemes = {", *lines, "}"])),
-        write_text("The chosen element, normalized by each scheme, and the shapes of the statistics:"),
-        write_code(
+        make_text(f"The tensor has the shape ({', '.join(AXES['activation'])}) = {format_shape(shape)}."),
+        make_code(f"import normviz\n{tensor}"),
+        make_text("The schemes, each with its ε. They differ in the elements that share a mean and a divisor."),
+        make_code("\n".join(["schemes = {", *lines, "}"])),
+        make_text("The chosen element, normalized by each scheme, and the shapes of the statistics:"),
+        make_code(
             """
             element = $element
             print(f"x: {x[element]:.8g}")

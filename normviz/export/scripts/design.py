@@ -1,8 +1,8 @@
 """The script of the page "Find a scheme": the schemes that meet the demands, or why there are none."""
 
 from normviz.core.errors import InvalidInput
-from normviz.export.scheme_code import write_scheme_code
-from normviz.export.script import PageScript, ScriptCell, write_call, write_code, write_text
+from normviz.export.scheme_code import format_scheme_code
+from normviz.export.script import PageScript, ScriptCell, format_call, make_code, make_text
 from normviz.topics.design import state
 from normviz.topics.design.demands import SHAPES
 from normviz.topics.design.search import find_schemes
@@ -12,13 +12,13 @@ MAX_PRINTED = 8
 """Most schemes that the script prints."""
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the page's state `view`."""
     demands = state.read_demands(view)
     values = {name: getattr(demands, name) for name in ("layer", "need", "without", "weights", "conditions")}
     cells = [
-        write_text("The changes that a layer must ignore (`need`) and must not ignore (`without`), and conditions."),
-        write_code(
+        make_text("The changes that a layer must ignore (`need`) and must not ignore (`without`), and conditions."),
+        make_code(
             """
             from normviz.topics.design.demands import Demands
             from normviz.topics.design.search import find_registered_answers, find_schemes
@@ -26,10 +26,10 @@ def write_script(view: View) -> PageScript:
 
             demands = $demands
             """,
-            demands=write_call("Demands", **values),
+            demands=format_call("Demands", **values),
         ),
-        write_text("The schemes with these properties: the known ones, then the simplest of all."),
-        write_code(
+        make_text("The schemes with these properties: the known ones, then the simplest of all."),
+        make_code(
             """
             for scheme in find_registered_answers(demands):
                 print("known:", scheme.label)
@@ -43,17 +43,17 @@ def write_script(view: View) -> PageScript:
         ),
     ]
     if not len(find_schemes(demands)):
-        cells += _write_conflict_cells()
+        cells += _build_conflict_cells()
     if view["pick"]:
-        cells += _write_picked_cells(view)
+        cells += _build_picked_cells(view)
     return PageScript("Schemes with chosen invariances", cells)
 
 
-def _write_conflict_cells() -> list[ScriptCell]:
+def _build_conflict_cells() -> list[ScriptCell]:
     """Return the cells that explain why no scheme meets the demands."""
     return [
-        write_text("The demands that exclude each other, and how many schemes there are without some demands."),
-        write_code(
+        make_text("The demands that exclude each other, and how many schemes there are without some demands."),
+        make_code(
             """
             from normviz.topics.design.search import find_conflict, find_nearest_schemes
 
@@ -66,15 +66,15 @@ def _write_conflict_cells() -> list[ScriptCell]:
     ]
 
 
-def _write_picked_cells(view: View) -> list[ScriptCell]:
+def _build_picked_cells(view: View) -> list[ScriptCell]:
     """Return the cells on the picked scheme: whether it is invariant to each of the six transformations."""
     scheme = state.parse_pick(view["pick"])
     if scheme is None:
         raise InvalidInput("no scheme is picked.")
     shape, weights = SHAPES[view["layer"]]
     return [
-        write_text("The picked scheme: does it ignore each change, at ε = 0?"),
-        write_code(
+        make_text("The picked scheme: does it ignore each change, at ε = 0?"),
+        make_code(
             """
             import normviz
 
@@ -83,7 +83,7 @@ def _write_picked_cells(view: View) -> list[ScriptCell]:
                 found = normviz.predict(picked, change, $layer, $shape, $weights, eps=0.0)
                 print(change, "ignored" if found.invariant else "not ignored")
             """,
-            scheme=write_scheme_code(scheme),
+            scheme=format_scheme_code(scheme),
             layer=view["layer"],
             shape=shape,
             weights=weights,

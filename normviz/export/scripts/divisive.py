@@ -1,44 +1,44 @@
 """The script of the page "Contrast": a picture in fading light, and divisive normalization of it."""
 
-from normviz.export.scheme_code import OWN_TENSOR_FILE, write_sample_code, write_scheme_code
-from normviz.export.script import PageScript, write_call, write_code, write_text
+from normviz.export.scheme_code import OWN_TENSOR_FILE, format_sample_code, format_scheme_code
+from normviz.export.script import PageScript, format_call, make_code, make_text
 from normviz.topics.divisive import state
 from normviz.topics.divisive.contrast import apply_fading_light
 from normviz.ui.link import View
 from normviz.ui.tensor import has_own_tensor
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the page's state `view`."""
     scheme, even = state.build_windowed_scheme(view), state.get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
     focus = state.find_focus(view, state.normalize_picture(x, scheme, view["eps"]).v)
     if has_own_tensor(view):
-        made = f"import numpy as np\n\neven = {write_call('np.load', OWN_TENSOR_FILE)}[:1].astype(float)"
+        made = f"import numpy as np\n\neven = {format_call('np.load', OWN_TENSOR_FILE)}[:1].astype(float)"
         extras = ""
     else:
         key = view["data"] if view["data"] in state.SHAPES else state.FALLBACK_PICTURE
-        made, extras = write_sample_code("even", key, state.SHAPES[key], view)
+        made, extras = format_sample_code("even", key, state.SHAPES[key], view)
     cells = [
-        write_text("A picture (1, H, W, C). Its light fades from left to right."),
-        write_code(
+        make_text("A picture (1, H, W, C). Its light fades from left to right."),
+        make_code(
             f"import normviz\nfrom normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio\n"
             f"{made}\nx = apply_fading_light(even, $light)",
             light=view["light"],
         ),
-        write_text("Divide each pixel, minus the mean nearby, by the root of ε plus the mean square nearby."),
-        write_code(
+        make_text("Divide each pixel, minus the mean nearby, by the root of ε plus the mean square nearby."),
+        make_code(
             """
             scheme = $scheme
             result = normviz.normalize(x, scheme, eps=$eps, layout="NHWC")
             before, after = compute_contrast_ratio(x), compute_contrast_ratio(result.xhat)
             print(f"contrast of the right half: {before:.0%} of the left half's, then {after:.0%}")
             """,
-            scheme=write_scheme_code(scheme),
+            scheme=format_scheme_code(scheme),
             eps=view["eps"],
         ),
-        write_text("The chosen pixel. If all pixels are multiplied by a large number, its x̂ saturates."),
-        write_code(
+        make_text("The chosen pixel. If all pixels are multiplied by a large number, its x̂ saturates."),
+        make_code(
             """
             from normviz.core.statistics import compute_saturation
 

@@ -1,17 +1,17 @@
 """The script of the page "Experiments": the open experiment, its verdict and its numbers."""
 
-from normviz.export.scheme_code import write_settings_code
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.scheme_code import format_settings_code
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.experiments import state
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the open experiment. Raises InvalidInput for an invalid setting."""
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     cells = [
-        write_text(f"**{experiment.question}** Data and network: {experiment.about(setting)}"),
-        write_code(
+        make_text(f"**{experiment.question}** Data and network: {experiment.about(setting)}"),
+        make_code(
             """
             from normviz.jobs.spec import run_to_end
             from normviz.topics.experiments.catalogue import get_experiment
@@ -22,10 +22,10 @@ def write_script(view: View) -> PageScript:
             jobs = experiment.list_jobs(setting)
             """,
             key=experiment.key,
-            setting=write_settings_code(setting, "experiment.setting"),
+            setting=format_settings_code(setting, "experiment.setting"),
         ),
-        write_text("The results of the default setting are shipped. For others, the networks train for some minutes."),
-        write_code(
+        make_text("The results of the default setting are shipped. For others, the networks train for some minutes."),
+        make_code(
             """
             from normviz.topics.experiments.examples import find_example
 
@@ -33,16 +33,16 @@ def write_script(view: View) -> PageScript:
             results = example.results if example else {job: run_to_end(job) for job in jobs}
             """
         ),
-        write_text("The verdict on the claim."),
-        write_code(
+        make_text("The verdict on the claim."),
+        make_code(
             """
             report = experiment.report(setting, results)
             print(report.headline)
             print(report.verdict.text, report.verdict.says, report.verdict.condition)
             """
         ),
-        write_text("All numbers, as the page saves them: a row for each network and setting."),
-        write_code(
+        make_text("All numbers, as the page saves them: a row for each network and setting."),
+        make_code(
             """
             print(*report.table, sep=", ")
             for row in zip(*report.table.values(), strict=True):

@@ -3,23 +3,23 @@
 from collections.abc import Callable
 
 from normviz.core.settings import build_settings
-from normviz.export.scheme_code import write_settings_code
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.scheme_code import format_settings_code
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.geometry.rate import RateSetting
 from normviz.topics.geometry.three_channels import INCOMING_GRADIENT, LEARNING_RATE, ThreeChannelExample
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
-def _write_vectors(view: View) -> PageScript:
+def _build_vectors(view: View) -> PageScript:
     example = build_settings(ThreeChannelExample, view)
     cells = [
-        write_text("One example with three channels is a vector in space. Layer norm has two steps."),
-        write_code(
+        make_text("One example with three channels is a vector in space. Layer norm has two steps."),
+        make_code(
             """
             import numpy as np
             import normviz
@@ -34,12 +34,12 @@ def _write_vectors(view: View) -> PageScript:
             tolist=example.x.tolist(),
             eps=example.eps,
         ),
-        write_text(
+        make_text(
             "v lies on the plane of vectors whose sum is 0. At ε = 0, x̂ lies on a circle of radius √3 in that plane."
         ),
-        write_code('print("sum of v:", one.v.sum(), " length of x̂:", np.linalg.norm(one.xhat))'),
-        write_text("A step of gradient descent turns x̂. The shorter v is, the further the same rate turns it."),
-        write_code(
+        make_code('print("sum of v:", one.v.sum(), " length of x̂:", np.linalg.norm(one.xhat))'),
+        make_text("A step of gradient descent turns x̂. The shorter v is, the further the same rate turns it."),
+        make_code(
             """
             dxhat, rate = np.array($dxhat), $rate
             for name, start in (("v", x), ("½ v", x / 2)):
@@ -56,13 +56,11 @@ def _write_vectors(view: View) -> PageScript:
     return PageScript("Layer norm in three dimensions", cells)
 
 
-def _write_rate(view: View) -> PageScript:
+def _build_rate(view: View) -> PageScript:
     setting = build_settings(RateSetting, view)
     cells = [
-        write_text(
-            "With batch norm the loss does not depend on the length of W, and every step of SGD makes W longer."
-        ),
-        write_code(
+        make_text("With batch norm the loss does not depend on the length of W, and every step of SGD makes W longer."),
+        make_code(
             """
             from normviz.topics.geometry.rate import (
                 RateSetting, measure_pythagoras_gap, measure_twin_gaps, train_single
@@ -76,13 +74,13 @@ def _write_rate(view: View) -> PageScript:
             print(f"W gets {100 * grown:.4g}% longer. η/‖W‖² falls by {100 * shrunk:.4g}%.")
             print(f"‖W′‖² = ‖W‖² + η²‖∂L/∂W‖² holds up to {measure_pythagoras_gap(curves):.2g}.")
             """,
-            setting=write_settings_code(setting, "RateSetting"),
+            setting=format_settings_code(setting, "RateSetting"),
         ),
-        write_text(
+        make_text(
             "A twin is the same network, but its W starts δ times as long. By how much do its scores differ at the "
             "learning rates η, η · δ and η · δ²?"
         ),
-        write_code(
+        make_code(
             """
             for optimizer in ("sgd", "adam"):
                 gaps = measure_twin_gaps(setting, optimizer)
@@ -94,7 +92,7 @@ def _write_rate(view: View) -> PageScript:
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "vectors": _write_vectors,
-    "rate": _write_rate,
+    "vectors": _build_vectors,
+    "rate": _build_rate,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

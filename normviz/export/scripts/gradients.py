@@ -3,26 +3,24 @@
 from collections.abc import Callable
 
 from normviz.describe.wording import format_scheme_name
-from normviz.export.scheme_code import LAYOUTS, write_scheme_code
-from normviz.export.script import Expression, PageScript, ScriptCell, write_call, write_code, write_text
+from normviz.export.scheme_code import LAYOUTS, format_scheme_code
+from normviz.export.script import Expression, PageScript, ScriptCell, format_call, make_code, make_text
 from normviz.topics.gradients import state
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
-def _write_chain(view: View) -> PageScript:
+def _build_chain(view: View) -> PageScript:
     x, dxhat = (state.parse_numbers(view[name]) for name in ("x", "dy"))
     cells = [
-        write_text("The numbers x share one mean and one variance. The rest of the network gives ∂L/∂x̂."),
-        write_code(
-            "import normviz\nimport numpy as np\n\nx = np.array($x)\ndxhat = np.array($dxhat)", x=x, dxhat=dxhat
-        ),
-        write_text("Forward: subtract the mean, then divide by s = √(σ² + ε)."),
-        write_code(
+        make_text("The numbers x share one mean and one variance. The rest of the network gives ∂L/∂x̂."),
+        make_code("import normviz\nimport numpy as np\n\nx = np.array($x)\ndxhat = np.array($dxhat)", x=x, dxhat=dxhat),
+        make_text("Forward: subtract the mean, then divide by s = √(σ² + ε)."),
+        make_code(
             """
             eps = $eps
             mean = x.mean()
@@ -35,8 +33,8 @@ def _write_chain(view: View) -> PageScript:
             """,
             eps=view["eps"],
         ),
-        write_text("Backward: three paths lead from x̂ to x, directly, through the mean and through the variance."),
-        write_code(
+        make_text("Backward: three paths lead from x̂ to x, directly, through the mean and through the variance."),
+        make_code(
             """
             ds = -(dxhat * v).sum() * inverse**2
             dvariance = ds * inverse / 2
@@ -47,8 +45,8 @@ def _write_chain(view: View) -> PageScript:
             print("∂L/∂x =", dx)
             """
         ),
-        write_text("The library computes the same as layer norm of one example."),
-        write_code(
+        make_text("The library computes the same as layer norm of one example."),
+        make_code(
             """
             same = normviz.backward(x[None], dxhat[None], "layer", eps, layout="NC")[0]
             print("normviz:", same)
@@ -59,13 +57,13 @@ def _write_chain(view: View) -> PageScript:
     return PageScript("The backward pass, step by step", cells)
 
 
-def _write_formula(view: View) -> PageScript:
+def _build_formula(view: View) -> PageScript:
     scheme = state.get_page_scheme(view)
     cells = [
-        write_text("A small tensor x, the gradient ∂L/∂y that arrives, and γ."),
-        _write_small_tensors(view),
-        write_text(f"The gradient through {format_scheme_name(scheme)}. {scheme.about}"),
-        write_code(
+        make_text("A small tensor x, the gradient ∂L/∂y that arrives, and γ."),
+        _build_small_tensors(view),
+        make_text(f"The gradient through {format_scheme_name(scheme)}. {scheme.about}"),
+        make_code(
             """
             eps = $eps
             dx = normviz.backward(x, dy, scheme, eps, gain, layout=$layout)
@@ -77,8 +75,8 @@ def _write_formula(view: View) -> PageScript:
             eps=state.get_page_eps(view),
             layout=LAYOUTS[scheme.tensor],
         ),
-        write_text("Central differences of the loss confirm the formula."),
-        write_code(
+        make_text("Central differences of the loss confirm the formula."),
+        make_code(
             """
             from normviz.topics.gradients.small import compare_gradients
 
@@ -91,16 +89,16 @@ def _write_formula(view: View) -> PageScript:
     return PageScript(f"The gradient of {format_scheme_name(scheme)}", cells)
 
 
-def _write_jacobian(view: View) -> PageScript:
+def _build_jacobian(view: View) -> PageScript:
     scheme = state.get_page_scheme(view)
     cells = [
-        write_text("A small tensor x."),
-        _write_small_tensors(view),
-        write_text(
+        make_text("A small tensor x."),
+        _build_small_tensors(view),
+        make_text(
             f"The matrix of all ∂x̂/∂x of {format_scheme_name(scheme)}. Row i, column j says how x̂ᵢ changes with xⱼ. So "
             "row i is the gradient of x̂ᵢ: the backward pass of the unit vector i."
         ),
-        write_code(
+        make_code(
             """
             import numpy as np
 
@@ -121,11 +119,11 @@ def _write_jacobian(view: View) -> PageScript:
     return PageScript(f"The Jacobian matrix of {format_scheme_name(scheme)}", cells)
 
 
-def _write_small_tensors(view: View) -> ScriptCell:
+def _build_small_tensors(view: View) -> ScriptCell:
     """Return the code cell that makes the small tensor. Raises InvalidInput if the scheme does not fit it."""
     scheme, shape = state.get_page_scheme(view), state.get_tensor_shape(view)
     scheme.check(shape)
-    return write_code(
+    return make_code(
         """
         import normviz
         from normviz.topics.gradients.small import make_small_tensors
@@ -134,18 +132,18 @@ def _write_small_tensors(view: View) -> ScriptCell:
         tensors = make_small_tensors(scheme, $shape, seed=$seed)
         x, dy, gain, bias = tensors
         """,
-        scheme=write_scheme_code(scheme),
+        scheme=format_scheme_code(scheme),
         shape=shape,
         seed=view["seed"],
     )
 
 
-def _write_answer(view: View) -> PageScript:
+def _build_answer(view: View) -> PageScript:
     task = state.build_exercise(view)
     task.scheme.check(task.tensor_shape)
     cells = [
-        write_text(f"Compute out = γ x̂ + β by {task.describe()}, and the gradient dx from dout."),
-        write_code(
+        make_text(f"Compute out = γ x̂ + β by {task.describe()}, and the gradient dx from dout."),
+        make_code(
             """
             import normviz
             from normviz.topics.gradients.answers import judge_answer, make_inputs
@@ -156,21 +154,21 @@ def _write_answer(view: View) -> PageScript:
             eps = float(inputs["eps"])
             print("x:", x.shape, "largest:", x.max())
             """,
-            scheme=write_scheme_code(task.scheme),
-            inputs=write_call(
+            scheme=format_scheme_code(task.scheme),
+            inputs=format_call(
                 "make_inputs", Expression("scheme"), task.layout, task.shape, task.seed, task.dtype, task.eps
             ),
         ),
-        write_text("Replace these two lines by your own."),
-        write_code(
+        make_text("Replace these two lines by your own."),
+        make_code(
             """
             out = normviz.normalize(x, scheme, eps, gamma, beta, layout=$layout).y
             dx = normviz.backward(x, dout, scheme, eps, gamma, layout=$layout)
             """,
             layout=task.layout,
         ),
-        write_text("The check of the page: right, or the mistake that explains your numbers."),
-        write_code(
+        make_text("The check of the page: right, or the mistake that explains your numbers."),
+        make_code(
             """
             found = judge_answer(scheme, $layout, inputs, {"out": out, "dx": dx}, eps)
             for name, verdict in found.items():
@@ -183,9 +181,9 @@ def _write_answer(view: View) -> PageScript:
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "graph": _write_chain,
-    "formula": _write_formula,
-    "jacobian": _write_jacobian,
-    "answer": _write_answer,
+    "graph": _build_chain,
+    "formula": _build_formula,
+    "jacobian": _build_jacobian,
+    "answer": _build_answer,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

@@ -1,11 +1,11 @@
 """The script of the page "Your model": a report on the normalizations of a PyTorch model."""
 
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.model.state import OWN_MODEL
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the shown model; for an uploaded model a template to complete."""
     if view["source"] == OWN_MODEL:
         made = """
@@ -23,9 +23,9 @@ def write_script(view: View) -> PageScript:
             model, batch = make_{view["source"]}()
             """
     cells = [
-        write_text("A model, and a batch of its inputs."),
-        write_code(made),
-        write_text("Its normalizations, found by changing the inputs of each layer, and the likely mistakes."),
-        write_code("report = normviz.inspect(model, batch)\nprint(report)"),
+        make_text("A model, and a batch of its inputs."),
+        make_code(made),
+        make_text("Its normalizations, found by changing the inputs of each layer, and the likely mistakes."),
+        make_code("report = normviz.inspect(model, batch)\nprint(report)"),
     ]
     return PageScript("The normalizations of a model", cells, "train")

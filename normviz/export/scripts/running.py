@@ -3,27 +3,27 @@
 from collections.abc import Callable
 
 from normviz.core.errors import InvalidInput
-from normviz.export.scheme_code import write_settings_code
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.scheme_code import format_settings_code
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.running import state
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.modes import MODES
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the open panel. Raises InvalidInput if the framework refuses the batch."""
     return PANEL_SCRIPTS[view["panel"]](view)
 
 
-def _write_switch(view: View) -> PageScript:
+def _build_switch(view: View) -> PageScript:
     setting, convention = state.build_stream_setting(view), CONVENTIONS[view["framework"]]
     if setting.count == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train on one value per unit; a batch of 2 would do.")
     momentum = convention.convert_momentum(view["share"])
     cells = [
-        write_text("A stream of mini-batches goes through a layer. Each has a mean and a variance for every unit."),
-        write_code(
+        make_text("A stream of mini-batches goes through a layer. Each has a mean and a variance for every unit."),
+        make_code(
             """
             from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
             from normviz.topics.running.modes import compute_batch_at
@@ -34,11 +34,11 @@ def _write_switch(view: View) -> PageScript:
             eps = $eps
             stream = trace_stream(setting, eps)
             """,
-            setting=write_settings_code(setting),
+            setting=format_settings_code(setting),
             eps=view["eps"],
         ),
-        write_text(f"{convention.name} averages them in training, with this momentum. Inference uses the averages."),
-        write_code(
+        make_text(f"{convention.name} averages them in training, with this momentum. Inference uses the averages."),
+        make_code(
             """
             convention, momentum = CONVENTIONS[$framework], $momentum
             averages = compute_running_averages(
@@ -48,8 +48,8 @@ def _write_switch(view: View) -> PageScript:
             framework=view["framework"],
             momentum=momentum,
         ),
-        write_text("After `position` batches, at one unit: the statistics of both modes, and x̂ of one digit."),
-        write_code(
+        make_text("After `position` batches, at one unit: the statistics of both modes, and x̂ of one digit."),
+        make_code(
             """
             position, unit, digit = $step, $unit, $digit
             batch = compute_batch_at(setting, stream, averages, position, eps)
@@ -68,13 +68,13 @@ def _write_switch(view: View) -> PageScript:
     return PageScript("Batch norm in training and in inference", cells, "train")
 
 
-def _write_wrong(view: View) -> PageScript:
+def _build_wrong(view: View) -> PageScript:
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network on one digit at a time.")
     cells = [
-        write_text("Eight networks with batch norm learn digits, which takes some seconds."),
-        write_code(
+        make_text("Eight networks with batch norm learn digits, which takes some seconds."),
+        make_code(
             """
             from normviz.jobs.spec import run_to_end
             from normviz.topics.running.averages import CONVENTIONS
@@ -88,8 +88,8 @@ def _write_wrong(view: View) -> PageScript:
             eps=view["eps"],
             seed=view["seed"],
         ),
-        write_text("Test accuracy with the right statistics, and with each mistake: the mean over the networks."),
-        write_code(
+        make_text("Test accuracy with the right statistics, and with each mistake: the mean over the networks."),
+        make_code(
             """
             convention, share = CONVENTIONS[$framework], $share
             for case, accuracy in measure_case_accuracies(trained, training, convention, share).items():
@@ -102,11 +102,11 @@ def _write_wrong(view: View) -> PageScript:
     return PageScript("What goes wrong with running averages", cells, "train")
 
 
-def _write_companions(view: View) -> PageScript:
+def _build_companions(view: View) -> PageScript:
     setting = state.build_stream_setting(view).without_drift
     cells = [
-        write_text("One test digit in many mini-batches: does its x̂ depend on the other digits?"),
-        write_code(
+        make_text("One test digit in many mini-batches: does its x̂ depend on the other digits?"),
+        make_code(
             """
             from normviz.topics.running.effects import normalize_among_others
             from normviz.topics.running.stream import Setting
@@ -116,7 +116,7 @@ def _write_companions(view: View) -> PageScript:
                 x = outputs[:, unit]
                 print(f"{scheme}: from {x.min():.8g} to {x.max():.8g}, apart by {x.max() - x.min():.3g}")
             """,
-            setting=write_settings_code(setting),
+            setting=format_settings_code(setting),
             unit=view["unit"] - 1,
             eps=view["eps"],
         ),
@@ -125,8 +125,8 @@ def _write_companions(view: View) -> PageScript:
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "switch": _write_switch,
-    "wrong": _write_wrong,
-    "companions": _write_companions,
+    "switch": _build_switch,
+    "wrong": _build_wrong,
+    "companions": _build_companions,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from normviz.core.equality import MAX_COMPARED_WINDOW_ELEMENTS
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
-from normviz.export.scheme_code import write_scheme_code, write_tensor_code
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.scheme_code import format_scheme_code, format_tensor_code
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.same import state
 from normviz.topics.same.identities import IDENTITIES
 from normviz.topics.same.variants import VARIANTS
@@ -13,24 +13,24 @@ from normviz.ui.link import View
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, get_view_shape
 
 
-def write_script(view: View) -> PageScript:
-    """Return the Python script of the panel that `view` opens. Raises InvalidInput if it can show nothing."""
+def build_script(view: View) -> PageScript:
+    """Return the script of the panel in `view`, the page's values; raise InvalidInput if it can show nothing."""
     return PANEL_SCRIPTS[view["panel"]](view)
 
 
-def _write_pair(view: View) -> PageScript:
+def _build_pair(view: View) -> PageScript:
     identity = IDENTITIES[view["row"]]
     check_shape(get_view_shape(view), AXES["activation"], MAX_DRAWN_ELEMENTS // 2)
     shape = identity.condition.mend(get_view_shape(view))
     if shape != get_view_shape(view):  # as the page does: its data in a shape that fits the question
         data = "uneven" if view["data"] == OWN_DATA else view["data"]
         view = view | dict(zip(SIZE_NAMES, shape, strict=True)) | {"data": data}
-    tensor, extras = write_tensor_code(view)
+    tensor, extras = format_tensor_code(view)
     cells = [
-        write_text(f"{identity.question} A tensor of a shape on which this can be asked:"),
-        write_code(tensor),
-        write_text("Compute x̂ both ways, and compare."),
-        write_code(
+        make_text(f"{identity.question} A tensor of a shape on which this can be asked:"),
+        make_code(tensor),
+        make_text("Compute x̂ both ways, and compare."),
+        make_code(
             """
             from normviz.core.equality import find_largest_difference, is_within_rounding
             from normviz.topics.same.identities import IDENTITIES, evaluate_sides
@@ -49,14 +49,14 @@ def _write_pair(view: View) -> PageScript:
     return PageScript("The same, or different?", cells, extras)
 
 
-def _write_variants(view: View) -> PageScript:
+def _build_variants(view: View) -> PageScript:
     check_shape(get_view_shape(view), AXES["activation"], MAX_DRAWN_ELEMENTS // len(VARIANTS))
-    tensor, extras = write_tensor_code(view)
+    tensor, extras = format_tensor_code(view)
     cells = [
-        write_text("Three normalizations are called layer norm. A tensor (N, H, W, C):"),
-        write_code(f"import normviz\n{tensor}"),
-        write_text("The chosen element, normalized by each: over H, W, C; over C; over H, W."),
-        write_code(
+        make_text("Three normalizations are called layer norm. A tensor (N, H, W, C):"),
+        make_code(f"import normviz\n{tensor}"),
+        make_text("The chosen element, normalized by each: over H, W, C; over C; over H, W."),
+        make_code(
             """
             element = $element
             for name in $variants:
@@ -71,20 +71,20 @@ def _write_variants(view: View) -> PageScript:
     return PageScript("Three variants of layer norm", cells, extras)
 
 
-def _write_own_pair(view: View) -> PageScript:
+def _build_own_pair(view: View) -> PageScript:
     shape = get_view_shape(view)
     check_shape(shape, AXES["activation"], MAX_DRAWN_ELEMENTS // 2)
     sides = {side: state.parse_side(view, side) for side in state.SIDES}
     for scheme in sides.values():
         scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
     cells = [
-        write_text("Two schemes, each by the axes of its mean and of its divisor."),
-        write_code(
+        make_text("Two schemes, each by the axes of its mean and of its divisor."),
+        make_code(
             "import normviz\n\nleft = $left\nright = $right",
-            **{side: write_scheme_code(scheme) for side, scheme in sides.items()},
+            **{side: format_scheme_code(scheme) for side, scheme in sides.items()},
         ),
-        write_text("Do they give the same x̂ on tensors of this shape (N, H, W, C)?"),
-        write_code(
+        make_text("Do they give the same x̂ on tensors of this shape (N, H, W, C)?"),
+        make_code(
             """
             from normviz.core.equality import compare_schemes
 
@@ -100,10 +100,10 @@ def _write_own_pair(view: View) -> PageScript:
     return PageScript("Two schemes of your own", cells)
 
 
-def _write_detection(view: View) -> PageScript:
+def _build_detection(view: View) -> PageScript:
     layout = None if view["layout"] == state.ANY_LAYOUT else view["layout"]
     if view["try"] == state.OWN_FILES:
-        made = write_code(
+        made = make_code(
             """
             import normviz
             import numpy as np
@@ -112,7 +112,7 @@ def _write_detection(view: View) -> PageScript:
             """
         )
     else:
-        made = write_code(
+        made = make_code(
             """
             import normviz
             from normviz.topics.same.detection.examples import EXAMPLES
@@ -122,18 +122,18 @@ def _write_detection(view: View) -> PageScript:
             key=view["try"],
         )
     cells = [
-        write_text("The input x and the output y of a layer."),
+        make_text("The input x and the output y of a layer."),
         made,
-        write_text("Which normalization computes y from x?"),
-        write_code("found = normviz.detect(x, y, layout=$layout)\nprint(found)", layout=layout),
+        make_text("Which normalization computes y from x?"),
+        make_code("found = normviz.detect(x, y, layout=$layout)\nprint(found)", layout=layout),
     ]
     return PageScript("Which normalization is it?", cells)
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "same": _write_pair,
-    "variants": _write_variants,
-    "own": _write_own_pair,
-    "detect": _write_detection,
+    "same": _build_pair,
+    "variants": _build_variants,
+    "own": _build_own_pair,
+    "detect": _build_detection,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

@@ -2,15 +2,15 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.export.scheme_code import write_scheme_code, write_settings_code
-from normviz.export.script import Expression, PageScript, ScriptCell, write_code, write_text
+from normviz.export.scheme_code import format_scheme_code, format_settings_code
+from normviz.export.script import Expression, PageScript, ScriptCell, make_code, make_text
 from normviz.topics.table1 import state
 from normviz.topics.table1.cases import format_case_title
 from normviz.ui.link import View
 from normviz.ui.scheme import build_schemes
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the state `view` of Table 1. Raises InvalidInput without rows."""
     schemes, setting = build_schemes(view), state.build_table_setting(view)
     setting.check(schemes)
@@ -19,23 +19,23 @@ def write_script(view: View) -> PageScript:
     key, _, change = view["cell"].partition(".")
     row = next(number for number, scheme in enumerate(schemes) if scheme.key == key)
     title = format_case_title(schemes[row], TRANSFORMATIONS[change], setting)
-    rows = "\n".join(f"    {write_scheme_code(scheme)}," for scheme in schemes)
+    rows = "\n".join(f"    {format_scheme_code(scheme)}," for scheme in schemes)
     cells = [
-        write_text(
+        make_text(
             """Which changes of the weights or the data does a normalization cancel? Each network trains beside a twin
             with one change. If the change cancels, both have the same loss at every step (Ba et al. 2016, Table 1)."""
         ),
-        write_code(
+        make_code(
             "import normviz\nfrom normviz.topics.table1.results import TableResultCache\n"
             "from normviz.topics.table1.table import build_cells\nfrom normviz.train.setting import Setting\n\n"
             f"schemes = [\n{rows}\n]\nsetting = $setting\nprint(setting)",
-            setting=write_settings_code(setting),
+            setting=format_settings_code(setting),
         ),
-        write_text(
+        make_text(
             """Every cell in three ways: theory, one forward pass, and training, which takes some seconds. A gap is the
             difference between network and twin, relative to the network: 1e-16 is rounding."""
         ),
-        write_code(
+        make_code(
             """
             results = TableResultCache()
             results.compute_missing(schemes, setting)
@@ -47,8 +47,8 @@ def write_script(view: View) -> PageScript:
             """,
             follow=view["follow"],
         ),
-        write_text(f"The open case: {title}. The last losses of the network and of its twin:"),
-        write_code(
+        make_text(f"The open case: {title}. The last losses of the network and of its twin:"),
+        make_code(
             """
             from normviz.train.problem import ORIGINAL, find_network_index
 
@@ -60,7 +60,7 @@ def write_script(view: View) -> PageScript:
             follow=view["follow"],
             row=row,
         ),
-        *_write_sweep_cells(view["panel"], row),
+        *_build_sweep_cells(view["panel"], row),
     ]
     return PageScript("Table 1: which changes cancel?", cells, "train")
 
@@ -80,14 +80,14 @@ MEASUREMENTS = {
 """The code that measures the schemes with one setting of a sweep."""
 
 
-def _write_sweep_cells(panel: str, row: int) -> list[ScriptCell]:
+def _build_sweep_cells(panel: str, row: int) -> list[ScriptCell]:
     """Return the cells of a panel that varies a setting; an empty list for other panels."""
     if panel not in SWEEPS:
         return []
     symbol, name, measured, schemes = SWEEPS[panel]
     return [
-        write_text(f"The gaps over {symbol}, {measured}: for each value the six changes, scheme by scheme."),
-        write_code(
+        make_text(f"The gaps over {symbol}, {measured}: for each value the six changes, scheme by scheme."),
+        make_code(
             """
             from normviz.jobs.spec import run_to_end
             from normviz.topics.table1.sweeps import build_${name}_settings, collect_${measured}_gaps

@@ -3,25 +3,25 @@
 from collections.abc import Callable
 
 from normviz.core.settings import build_settings
-from normviz.export.scheme_code import write_settings_code
-from normviz.export.script import PageScript, write_code, write_text
+from normviz.export.scheme_code import format_settings_code
+from normviz.export.script import PageScript, make_code, make_text
 from normviz.topics.weights.descent import STEPS, Setting
 from normviz.topics.weights.state import ITERATION_COUNT, RUN_NAMES
 from normviz.topics.weights.weights import PAIR_COUNT
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
-def _write_weight_norm(view: View) -> PageScript:
+def _build_weight_norm(view: View) -> PageScript:
     cells = [
-        write_text(
+        make_text(
             "Runs of SGD learn to tell the digits 3 and 8 apart. With weight norm they change v and g of w = g v/‖v‖."
         ),
-        write_code(
+        make_code(
             """
             from normviz.topics.weights.descent import PARAMETRIZATIONS, Setting, run_sgd
 
@@ -32,11 +32,11 @@ def _write_weight_norm(view: View) -> PageScript:
             runs["scaled"] = run_sgd(PARAMETRIZATIONS["plain"], setting, rate_factor=factor)
             print(f"scaled: plain, at {factor:.8g} times the learning rate")
             """,
-            setting=write_settings_code(build_settings(Setting, view)),
+            setting=format_settings_code(build_settings(Setting, view)),
             keys=tuple(RUN_NAMES),
         ),
-        write_text("The losses and lengths at the step of the page, and at the end."),
-        write_code(
+        make_text("The losses and lengths at the step of the page, and at the end."),
+        make_code(
             """
             for step in $steps:
                 for name, run in runs.items():
@@ -49,10 +49,10 @@ def _write_weight_norm(view: View) -> PageScript:
     return PageScript("Weight norm under SGD", cells, "train")
 
 
-def _write_spectral_norm(view: View) -> PageScript:
+def _build_spectral_norm(view: View) -> PageScript:
     cells = [
-        write_text("The weights of the first layer of a small network, (kh, kw, Cin, Cout)."),
-        write_code(
+        make_text("The weights of the first layer of a small network, (kh, kw, Cin, Cout)."),
+        make_code(
             """
             import normviz
             from normviz.topics.weights.weights import (
@@ -67,8 +67,8 @@ def _write_spectral_norm(view: View) -> PageScript:
             trained=view["trained"],
             seed=view["seed"],
         ),
-        write_text("Spectral norm divides by the largest singular value σ₁. Power iteration estimates it."),
-        write_code(
+        make_text("Spectral norm divides by the largest singular value σ₁. Power iteration estimates it."),
+        make_code(
             """
             run = run_power_iteration(flatten_to_matrix(w), $count, $seed)
             print(f"σ after step $iteration: {run.sigma[$iteration]:.8g}, σ₁ = {run.values[0]:.8g}")
@@ -78,8 +78,8 @@ def _write_spectral_norm(view: View) -> PageScript:
             seed=view["seed"],
             iteration=view["iteration"],
         ),
-        write_text("By how much does the layer move pairs of digits apart, before and after?"),
-        write_code(
+        make_text("By how much does the layer move pairs of digits apart, before and after?"),
+        make_code(
             """
             pairs = sample_digit_pairs($count, $seed)
             for name, each in (("before", w), ("after", normalized)):
@@ -94,7 +94,7 @@ def _write_spectral_norm(view: View) -> PageScript:
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "norm": _write_weight_norm,
-    "spectral": _write_spectral_norm,
+    "norm": _build_weight_norm,
+    "spectral": _build_spectral_norm,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

@@ -3,36 +3,36 @@
 from collections.abc import Callable
 
 from normviz.core.settings import build_settings
-from normviz.export.scheme_code import write_settings_code
-from normviz.export.script import PageScript, ScriptCell, write_call, write_code, write_text
+from normviz.export.scheme_code import format_settings_code
+from normviz.export.script import PageScript, ScriptCell, format_call, make_code, make_text
 from normviz.topics.why import saturation
 from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
 
 
-def write_script(view: View) -> PageScript:
+def build_script(view: View) -> PageScript:
     """Return the Python script of the panel that `view` opens."""
     return PANEL_SCRIPTS[view["show"]](view)
 
 
-def _write_learning(view: View) -> PageScript:
+def _build_learning(view: View) -> PageScript:
     setting = saturation.Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
     cells = [
-        write_text(f"Deep sigmoid networks learn digits, {saturation.SEEDS} with batch norm and as many without it."),
-        _write_learned_cell(setting),
-        write_text("Test accuracy at the end: the mean over the networks, then each network."),
-        write_code(
+        make_text(f"Deep sigmoid networks learn digits, {saturation.SEEDS} with batch norm and as many without it."),
+        _build_learned_cell(setting),
+        make_text("Test accuracy at the end: the mean over the networks, then each network."),
+        make_code(
             """
             for name, run in learned.items():
                 print(f"{name}: {run.accuracy[-1].mean():.1%}", run.accuracy[-1].round(3))
             """
         ),
-        write_text("At how many learning rates do the networks of all seeds learn? These results are shipped, too."),
-        write_code(
+        make_text("At how many learning rates do the networks of all seeds learn? These results are shipped, too."),
+        make_code(
             """
-            from normviz.topics.why.learning import find_sweeps
+            from normviz.topics.why.learning import find_shipped_sweeps
 
-            for name, sweep in (find_sweeps(setting) or {}).items():
+            for name, sweep in (find_shipped_sweeps(setting) or {}).items():
                 seeds, rates = sweep.accuracy.shape[1], len(sweep.accuracy)
                 print(f"{name}: all {seeds} networks learn at {sweep.robust_count} of {rates} learning rates", end=", ")
                 print("mean accuracies", sweep.accuracy.mean(1).round(3))
@@ -42,29 +42,29 @@ def _write_learning(view: View) -> PageScript:
     return PageScript("Deep networks with and without batch norm", cells, "train")
 
 
-def _write_learned_cell(setting: saturation.Setting) -> ScriptCell:
+def _build_learned_cell(setting: saturation.Setting) -> ScriptCell:
     """Return the code cell that assigns `learned`: the results of networks with and without batch norm."""
-    return write_code(
+    return make_code(
         """
-        from normviz.topics.why.learning import KIND_NAMES, find_shipped
+        from normviz.topics.why.learning import KIND_NAMES, find_shipped_results
         from normviz.topics.why.saturation import Setting, train_and_measure
 
         setting = $setting
         print(setting)
-        learned = find_shipped(setting)  # computed in advance, for some settings
+        learned = find_shipped_results(setting)  # computed in advance, for some settings
         if learned is None:  # trains for a minute
             learned = {name: train_and_measure(setting, normed).learned for normed, name in KIND_NAMES.items()}
         """,
-        setting=write_settings_code(setting),
+        setting=format_settings_code(setting),
     )
 
 
-def _write_saturation(view: View) -> PageScript:
+def _build_saturation(view: View) -> PageScript:
     cells = [
-        write_text("Deep sigmoid networks learn digits, with batch norm and without it."),
-        _write_learned_cell(build_settings(saturation.Setting, view)),
-        write_text("One network of each kind, watched while it learns: 15%, 50% and 85% quantiles of a unit's input."),
-        write_code(
+        make_text("Deep sigmoid networks learn digits, with batch norm and without it."),
+        _build_learned_cell(build_settings(saturation.Setting, view)),
+        make_text("One network of each kind, watched while it learns: 15%, 50% and 85% quantiles of a unit's input."),
+        make_code(
             """
             layer, unit = $layer, $unit
             for normed, name in KIND_NAMES.items():
@@ -75,8 +75,8 @@ def _write_saturation(view: View) -> PageScript:
             layer=view["layer"],
             unit=view["unit"],
         ),
-        write_text("The share of saturated inputs by layer at the end, a mean over the networks."),
-        write_code(
+        make_text("The share of saturated inputs by layer at the end, a mean over the networks."),
+        make_code(
             """
             for name, run in learned.items():
                 print(name, [f"{share:.1%}" for share in run.saturated.mean(0)])
@@ -86,14 +86,14 @@ def _write_saturation(view: View) -> PageScript:
     return PageScript("Saturated units with and without batch norm", cells, "train")
 
 
-def _write_whitening(view: View) -> PageScript:
+def _build_whitening(view: View) -> PageScript:
     if view["points"] == "digits":
-        made = write_call("whitening.compute_digit_features", view["first"], view["second"])
+        made = format_call("whitening.compute_digit_features", view["first"], view["second"])
     else:
-        made = write_call("whitening.sample_normal_cloud", view["correlation"], view["ratio"], view["seed"])
+        made = format_call("whitening.sample_normal_cloud", view["correlation"], view["ratio"], view["seed"])
     cells = [
-        write_text("A cloud of points with two features, (examples, 2)."),
-        write_code(
+        make_text("A cloud of points with two features, (examples, 2)."),
+        make_code(
             """
             from normviz.topics.why import whitening
 
@@ -101,8 +101,8 @@ def _write_whitening(view: View) -> PageScript:
             """,
             made=made,
         ),
-        write_text("Its covariance and correlation, as they are and after the stage of the page."),
-        write_code(
+        make_text("Its covariance and correlation, as they are and after the stage of the page."),
+        make_code(
             """
             eps = $eps
             made = whitening.STAGES[$stage](x, eps)
@@ -114,8 +114,8 @@ def _write_whitening(view: View) -> PageScript:
             stage=view["stage"],
             eps=view["eps"],
         ),
-        write_text("Each mini-batch has a covariance of its own."),
-        write_code(
+        make_text("Each mini-batch has a covariance of its own."),
+        make_code(
             """
             covariances = whitening.compute_covariance(whitening.sample_mini_batches(x, $size, $seed))
             scatter = covariances[:, 0, 0].std() / whitening.compute_covariance(x)[0, 0]
@@ -128,12 +128,12 @@ def _write_whitening(view: View) -> PageScript:
     return PageScript("Whitening, and its simplification to batch norm", cells, "train")
 
 
-def _write_outside(view: View) -> PageScript:
+def _build_outside(view: View) -> PageScript:
     cells = [
-        write_text(
+        make_text(
             "Gradient descent on a bias b in front of x̂ = x − E[x]. At first the gradient takes E[x] for a constant."
         ),
-        write_code(
+        make_code(
             """
             from normviz.topics.why.outside import descend_bias
 
@@ -150,10 +150,10 @@ def _write_outside(view: View) -> PageScript:
     return PageScript("Normalization outside of the gradient", cells)
 
 
-def _write_identity(view: View) -> PageScript:
+def _build_identity(view: View) -> PageScript:
     cells = [
-        write_text("Feature maps of digits, (N, H, W, C), and batch norm."),
-        write_code(
+        make_text("Feature maps of digits, (N, H, W, C), and batch norm."),
+        make_code(
             """
             import normviz
             from normviz.data.samples import sample_digit_features
@@ -161,11 +161,11 @@ def _write_identity(view: View) -> PageScript:
             x, eps = $x, $eps
             plain = normviz.normalize(x, "batch", eps, layout="NHWC")
             """,
-            x=write_call("sample_digit_features", SHAPE, seed=view["seed"]),
+            x=format_call("sample_digit_features", SHAPE, seed=view["seed"]),
             eps=view["eps"],
         ),
-        write_text("γ and β move towards √(σ² + ε) and μ, which undo the normalization."),
-        write_code(
+        make_text("γ and β move towards √(σ² + ε) and μ, which undo the normalization."),
+        make_code(
             """
             part = $part
             gain, bias = 1 + part * (plain.deviation - 1), part * plain.mean
@@ -180,10 +180,10 @@ def _write_identity(view: View) -> PageScript:
     return PageScript("γ and β can undo batch norm", cells, "train")
 
 
-def _write_history(view: View) -> PageScript:
+def _build_history(view: View) -> PageScript:
     cells = [
-        write_text("All schemes in the order of their papers."),
-        write_code(
+        make_text("All schemes in the order of their papers."),
+        make_code(
             """
             from normviz.topics.why.history import sort_schemes
 
@@ -196,11 +196,11 @@ def _write_history(view: View) -> PageScript:
 
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "learning": _write_learning,
-    "saturation": _write_saturation,
-    "whitening": _write_whitening,
-    "outside": _write_outside,
-    "identity": _write_identity,
-    "history": _write_history,
+    "learning": _build_learning,
+    "saturation": _build_saturation,
+    "whitening": _build_whitening,
+    "outside": _build_outside,
+    "identity": _build_identity,
+    "history": _build_history,
 }
-"""The function that writes the script of each panel."""
+"""The function that builds the script of each panel."""

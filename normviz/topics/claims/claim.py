@@ -35,9 +35,9 @@ class Evidence:
         return "opinion" if self.opinion else combine_verdicts([*tried, *(each.word for each in self.verdicts)])
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """All trials with their numbers, then the verdicts of experiments with their conditions, in sentences."""
-        measured = "; ".join(trial.says.rstrip(".") for trial in self.trials)
+        measured = "; ".join(trial.text.rstrip(".") for trial in self.trials)
         said = [f"{measured}."] if measured else []
         for each in self.verdicts:
             said += [
@@ -107,7 +107,7 @@ class Claim:
 
     @property
     def reason(self) -> str:
-        """The first sentence of the condition.
+        """The reason of the verdict: the first sentence of `condition`.
 
         Example:
             >>> Claim("A", ("000",), "wrong", ExperimentCheck(()), "/", "So.", "It is 0.5. Here it is 1.").reason
@@ -127,7 +127,7 @@ class ClaimList(list[Claim]):
     def add(
         self, id: str, sources: str, expected: VerdictKey, see: str, **texts: Any
     ) -> Callable[[CheckFunction], CheckFunction]:
-        """Return a decorator that adds a claim with the decorated check; `sources`: keys of `SOURCES` and spaces."""
+        """Return a decorator that adds a `Claim` with these fields and that check; `sources` is split at spaces."""
 
         def register(check: CheckFunction) -> CheckFunction:
             self.append(Claim(id, tuple(sources.split()), expected, check, see, **texts))
@@ -149,7 +149,7 @@ def build_claim_record(claim: Claim, evidence: Evidence) -> dict[str, Any]:
         "claim": claim.says,
         "verdict": evidence.verdict,
         "expected": claim.expected,
-        "evidence": evidence.says,
+        "evidence": evidence.text,
         "condition": claim.condition,
         "see": claim.see,
         "trials": [trial.to_record() for trial in evidence.trials],

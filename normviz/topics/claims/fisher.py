@@ -66,8 +66,8 @@ def load_digit_components() -> np.ndarray:
     return chosen / np.sqrt(np.mean(chosen[:, 0] ** 2))
 
 
-def normalize_sums(key: str, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return x̂ (examples, units) at ε = 0 for data (examples, inputs) and weights (inputs, units)."""
+def compute_unit_xhat(key: str, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return x̂ (examples, units) with the scheme `key` at ε = 0, from x (examples, inputs) and w (inputs, units)."""
     scheme = SCHEMES[key]
     if scheme.activation_part is None:
         return x @ compute_xhat(w[None, None], scheme, 0.0)[0, 0]
@@ -75,7 +75,7 @@ def normalize_sums(key: str, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def compute_output_jacobian(key: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """Return J = ∂z/∂θ, (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`)."""
+    """Return ∂z/∂θ with the scheme `key`, shape (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`)."""
     scheme = SCHEMES[key]
     eps = None if scheme.eps is None else 0.0
     if scheme.activation_part is None:
@@ -85,7 +85,7 @@ def compute_output_jacobian(key: str, x: np.ndarray, w: np.ndarray, gain: float)
         a = x @ w
         inner = compute_jacobian(a[:, None, None], scheme, eps).reshape(*a.shape, *a.shape)
         by_weight = np.einsum("nimj,md->nijd", inner, x)
-    by_gain = normalize_sums(key, x, w)[:, :, None] * np.eye(w.shape[1])
+    by_gain = compute_unit_xhat(key, x, w)[:, :, None] * np.eye(w.shape[1])
     return np.concatenate([gain * by_weight, by_gain[..., None]], axis=-1)
 
 
@@ -97,10 +97,10 @@ def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
 
 
 def compute_fisher_information(key: str, model: FisherModel) -> np.ndarray:
-    """Return the exact Fisher information matrix F, shape (parameters, parameters), unit after unit."""
+    """Return the Fisher matrix F of a model with the scheme `key`, shape (parameters, parameters), unit by unit."""
     x, w = model.x, model.w
     j = compute_output_jacobian(key, x, w, model.gain).reshape(len(x), UNITS, -1)
-    variance = compute_output_variance(model.outputs, model.gain * normalize_sums(key, x, w))
+    variance = compute_output_variance(model.outputs, model.gain * compute_unit_xhat(key, x, w))
     return np.einsum("nip,ni,niq->pq", j, variance, j) / len(x)
 
 
@@ -111,24 +111,24 @@ def get_fisher_block(f: np.ndarray, name: str) -> np.ndarray:
     return f[np.ix_(chosen, chosen)]
 
 
-def compute_scaling_power(key: str, model: FisherModel, name: str, change: str) -> float:
-    """Return p if a block of F grows by `SCALING_FACTOR`ᵖ when `change` is scaled: "length", "scale" or "gain"."""
+def compute_scaling_power(key: str, model: FisherModel, block: str, change: str) -> float:
+    """Return the power with which the block "w" or "γ" of F grows with `change`: "length", "scale" or "gain"."""
     scaled = replace(model, **{change: SCALING_FACTOR * getattr(model, change)})
     before, after = (
-        np.trace(get_fisher_block(compute_fisher_information(key, each), name)) for each in (model, scaled)
+        np.trace(get_fisher_block(compute_fisher_information(key, each), block)) for each in (model, scaled)
     )
     return float(np.log(after / before) / np.log(SCALING_FACTOR))
 
 
-class GainFactors(NamedTuple):
-    """The mean of (y − E[y|x])², and the Fisher information of one unit's γ: the mean of x̂² (y − E[y|x])²."""
+class GainInformation(NamedTuple):
+    """The mean of (y − E[y|x])², and the Fisher information of γ, which is the mean of x̂² (y − E[y|x])²."""
 
     error: float
     information: float
 
 
-def compute_gain_factors(key: str, model: FisherModel) -> GainFactors:
-    """Return the squared error of the predictions, and the Fisher information of γ, both as means over the units."""
-    z = model.gain * normalize_sums(key, model.x, model.w)
+def compute_gain_information(key: str, model: FisherModel) -> GainInformation:
+    """Return squared error and Fisher information of γ with the scheme `key`, both as means over the model's units."""
+    z = model.gain * compute_unit_xhat(key, model.x, model.w)
     information = np.trace(get_fisher_block(compute_fisher_information(key, model), "γ")) / UNITS
-    return GainFactors(float(compute_output_variance(model.outputs, z).mean()), float(information))
+    return GainInformation(float(compute_output_variance(model.outputs, z).mean()), float(information))

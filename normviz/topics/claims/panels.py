@@ -121,14 +121,14 @@ def show_measurement(claim: Claim, view: View) -> None:
         st.button(label, key=key, on_click=_request_measurement, args=(key,))
         return
     run = experiment_runs.open_jobs_run(list_claim_jobs(claim, seed), PAGE, f"{key} work", wanted=True)
-    working = run.is_active()
+    working = run.poll()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = experiment_runs.find_results(run)
-        if run.is_active() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
+        if run.poll() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
-        if run.is_active():
+        if run.poll():
             st.progress(experiment_runs.compute_share(run, found), "Measuring")
             st.button("Cancel", key=f"{key} cancel", on_click=run.stop)
         elif run.error:

@@ -36,7 +36,7 @@ _TABLE_IDS = frozenset(claim.id for claim in TOPICS[TOPIC_NAMES[TABLE_KEY]])
 
 @dataclass(frozen=True)
 class Page:
-    """The values of the page's link."""
+    """The page's query parameters: filters, unfolded claims and groups, and the first seed."""
 
     topic: str = choice(ALL_FILTER, {ALL_FILTER: "All topics"} | TOPIC_NAMES, label="Topic", control="menu")
     source: str = choice(
@@ -83,7 +83,7 @@ def select_claims(view: View) -> list[Claim]:
 
 
 def find_group(claim: Claim) -> str:
-    """Return the key of the page's group that lists a claim: "first", the Table 1 group, or its verdict."""
+    """Return the key of `GROUP_KEYS` under which the page lists a claim."""
     if claim.id in FIRST_CLAIMS:
         return "first"
     return TABLE_KEY if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected

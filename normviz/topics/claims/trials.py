@@ -29,7 +29,7 @@ class Trial:
     fact: bool = False
 
     @property
-    def number(self) -> str:
+    def median_and_range(self) -> str:
         """The median of the values and, if they differ, their range: "0.31 (0.28 to 0.4)"; "" without values."""
         if not self.values:
             return ""
@@ -37,9 +37,9 @@ class Trial:
         return middle if low == high else f"{middle} ({low} to {high})"
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The measurement with its number, without a full stop."""
-        return f"{self.what}: {self.number}" if self.values else self.what
+        return f"{self.what}: {self.median_and_range}" if self.values else self.what
 
     def to_record(self) -> dict[str, Any]:
         """Return the trial as plain data for JSON, with None for values that are not finite."""

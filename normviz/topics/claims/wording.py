@@ -73,7 +73,7 @@ def format_evidence_table(evidence: Evidence) -> str:
     trials = (
         (
             escape_markdown(capitalize_first(each.what)),
-            escape_markdown(each.number) or "–",
+            escape_markdown(each.median_and_range) or "–",
             _format_outcome(each, evidence),
         )
         for each in evidence.trials

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from normviz.charts.colourings import COLOUR_NAMES, list_colours
+from normviz.charts.colourings import COLOURING_NAMES, list_colourings
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS
@@ -31,7 +31,7 @@ def draw_controls(view: View) -> None:
         draw_main_parameters(view, partial(_has_control, view["schemes"]), radius_label="Radius R of the windows")
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         with st.expander("Advanced", view["data"] == OWN_DATA):
-            draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
+            draw_segments("colour", "Colour by", COLOURING_NAMES, list_colourings(False), is_labelled=True)
             draw_data_controls(view)
             draw_eps_control(view)
     names = ", ".join(scheme.label for scheme in build_schemes(view))

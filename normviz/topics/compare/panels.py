@@ -23,7 +23,8 @@ def show_compared_cubes(
     colouring = compute_cube_levels(view["colour"], schemes, x, results)
     dashed = any(len(wording.SchemeOnShape(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.markdown(f"**N**: examples. **H**, **W**: height and width. **C**: channels. **x̂**: the normalized x.{lines}")
+    with st.container(key="told"):
+        st.markdown(f"**x̂**: the normalized x.{lines}")
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         field = _describe_fields(scheme, view["focus"], x.shape)
@@ -34,12 +35,12 @@ def show_compared_cubes(
 def compute_cube_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
-    """Return the colour levels of all cubes, (schemes, N, H, W, C), on one scale, and the data of their legend."""
+    """Return the levels of all cubes, (schemes, N, H, W, C), for a key of `COLOURING_NAMES`, and the legend's data."""
     if colour == "field":
         return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
         alone = Field((OWN,) * 4)  # without a field every element has its own statistic
-        levels = [cube.compute_statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
+        levels = [cube.compute_hue_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
     return cube.compute_value_levels(np.stack(values))
@@ -53,7 +54,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
     columns = {scheme.label: [words[number] for words in rows.values()] for number, scheme in enumerate(schemes)}
     with st.expander("All properties"):
         st.table({"": [f"**{name}**" for name in rows]} | columns, border="horizontal")
-        front = wording.explain_front_scheme(schemes)
+        front = wording.explain_weight_scheme(schemes)
         if front:
             st.caption(f"{front} What is learned and kept is told of both.")
         draw_download_button(lambda: {"": list(rows)} | columns, "comparison")

@@ -20,16 +20,18 @@ from normviz.web.components.drag import show_drag_slider
 
 
 def draw_controls(view: View) -> None:
-    """Draw the controls in the sidebar: all except the sliders, which stand beside the picture."""
+    """Draw the controls in the sidebar: all except the slider of ε, which is below the pictures."""
     with st.sidebar:
         st.selectbox(
             "Data", list(PICTURE_NAMES), **make_widget_arguments(PREFIX + "data"), format_func=PICTURE_NAMES.__getitem__
         )
         if view["data"] == OWN_DATA:
             draw_file_upload("A photograph is")
+        draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
         axes = list_wide_axes(view)
         with st.expander("Advanced"):
             if axes:
+                draw_radius_control(PREFIX, "“Nearby”: radius in pixels")
                 draw_mean_window_controls(axes, PREFIX)
             if is_relevant(view, "channel"):
                 last = get_picture_shape(view)[3] - 1
@@ -37,13 +39,6 @@ def draw_controls(view: View) -> None:
                     "Channel", 0, last, None, **make_widget_arguments(PREFIX + "channel"), placeholder="the largest v"
                 )
             st.number_input("Seed", 0, 9999, **make_widget_arguments(PREFIX + "seed"))
-
-
-def draw_picture_sliders(view: View) -> None:
-    """Draw the sliders of the light, and of the neighbourhood's radius if an axis of the picture has several pixels."""
-    draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
-    if list_wide_axes(view):
-        draw_radius_control(PREFIX, "“Nearby”: radius in pixels")
 
 
 def draw_eps_slider(view: View) -> None:

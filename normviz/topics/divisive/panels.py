@@ -3,7 +3,6 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts.common_charts import encode_data_url
 from normviz.charts.palette import THEMES
 from normviz.core.fields import Index
 from normviz.core.registry import Scheme
@@ -11,7 +10,7 @@ from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
-from normviz.topics.divisive.controls import draw_eps_slider, draw_picture_sliders
+from normviz.topics.divisive.controls import draw_eps_slider
 from normviz.topics.divisive.state import (
     build_windowed_scheme,
     describe_picture_source,
@@ -23,16 +22,23 @@ from normviz.topics.divisive.state import (
 )
 from normviz.ui.link import View
 from normviz.ui.response_charts import show_response_chart
-from normviz.web.components.picture import convert_to_pixels, show_picture_wipe
+from normviz.web.components.picture import convert_to_pixels, show_picture_stages
 
 GREY_LIMIT = 3.0
 """Greys go from x̂ = −3, black, to 3, white: numbers with mean 0 and mean square 1 rarely exceed it."""
+
+CLEAR_RISE, BRIGHT_SHARE = 1.1, 0.5
+"""Least factor by which the dark half's contrast rises visibly, and its least share of the left half's to be back."""
 
 FORMULA_IN_WORDS = (
     r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
     r"\text{normalized} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
 """The formula in words."""
+
+
+EPS_ENDS = "← faint details appear, noise too", "they stay faint →"
+"""Effects of the smallest and the largest ε, below the ends of its slider."""
 
 
 def show_panels(view: View, theme: str) -> None:
@@ -44,46 +50,37 @@ def show_panels(view: View, theme: str) -> None:
     pixel = compute_saturation(x, scheme, focus)
     stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": result.xhat}
     st.markdown(_format_headline(view, stages))
-    left, right = st.columns([3, 2], gap="medium")
+    _draw_stages(stages, view, focus, THEMES[theme].element)
+    st.caption(
+        "Contrast is the standard deviation of the pixels. That of the left half counts as 100%. "
+        + describe_picture_source(view)
+        + ("" if np.isfinite(x).all() else "Purple: no finite number.")
+    )
+    left, right = st.columns(2, gap="large")
     with left:
-        is_chosen = view["row"] is not None and view["column"] is not None
-        ring = THEMES[theme].element if is_chosen else ""
-        _draw_picture(stages, focus, ring)
-        st.caption(describe_picture_source(view) + ("" if np.isfinite(x).all() else "Purple: no finite number."))
-    with right:
-        _draw_stages(stages, focus)
-        st.latex(FORMULA_IN_WORDS)
         slider = st.container()
-        draw_picture_sliders(view)
-        st.markdown(_describe_nearby(view))
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            for text in EPS_ENDS:
+                st.caption(text, width="content")
+    with right:
+        st.latex(FORMULA_IN_WORDS)
+        st.markdown(_describe_nearby(view), text_alignment="center")
     show_pixel_response(pixel, scheme, focus, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
 
 
-def _draw_stages(stages: dict[str, np.ndarray], focus: Index) -> None:
-    """Draw a small picture of each stage, with the contrast of its right side as a share of the left side's."""
-    figures = (
-        f'<figure><img alt="" src="{encode_data_url(pixels, "png")}">'
-        f"<figcaption>{name}<br><b>{_format_contrast(stages[name])}</b></figcaption></figure>"
-        for name, pixels in _convert_stages(stages, focus).items()
-    )
-    st.caption("Contrast (standard deviation), right ÷ left half:")
-    st.html(f'<div class="nv-darkened">{"".join(figures)}</div>')
-
-
-def _draw_picture(stages: dict[str, np.ndarray], focus: Index, ring: str) -> None:
-    """Draw the last two stages, with a handle that slides between them; `ring`: colour of the chosen pixel's ring."""
-    (before, x), (after, xhat) = list(stages.items())[-2:]
-    images = _convert_stages(stages, focus)
-    ends = ("{} to {}".format(*(typeset(end, 3) for end in _find_finite_range(values))) for values in (x, xhat))
+def _draw_stages(stages: dict[str, np.ndarray], view: View, focus: Index, colour: str) -> None:
+    """Draw the stages beside each other, each with its contrast, and around one pixel the pixels nearby."""
+    notes = [f"contrast of right half: {_format_contrast(values)}" for values in stages.values()]
+    reach = [view["radius"] if axis in view["over"] else 0 for axis in "HW"]
+    named = ", ".join(f"{name} ({note})" for name, note in zip(stages, notes, strict=True))
     alt = (
-        "The picture: left of a handle x, from {}, right of it x̂, from {}; the chosen pixel is in "
-        f"row {focus[1]}, column {focus[2]}; arrow keys move it."
-    ).format(*ends)
-    show_picture_wipe(
-        {each: images[each] for each in (before, after)}, "contrast", alt, focus[1:3], ring, lock_picked_pixel
+        f"The picture at each stage: {named}. The chosen pixel is in row {focus[1]}, column {focus[2]}; arrow keys "
+        "move it."
     )
+    images = _convert_stages(stages, focus)
+    show_picture_stages(images, notes, "contrast", alt, focus[1:3], reach, colour, lock_picked_pixel)
 
 
 def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np.ndarray]:
@@ -127,11 +124,14 @@ def _format_pixel_formula(pixel: SaturationCurve, before: float, eps: float) -> 
 
 
 def _describe_nearby(view: View) -> str:
-    """Describe which elements "nearby" means in the formula; "" if the radius alone says it."""
-    own = view["radius_a"] not in ("same", str(view["radius"]))
-    mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
-    axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}." if mean or axes else ""
+    """Describe which elements "nearby" means in the formula; "" for a picture of one element."""
+    if not list_wide_axes(view):
+        return ""
+    has_own_mean = view["radius_a"] not in ("same", str(view["radius"]))
+    mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
+    is_square = set(view["over"]) == {"H", "W"}
+    axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}."
 
 
 def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
@@ -147,11 +147,16 @@ def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    before, after = (_format_contrast(pixels) for pixels in [*stages.values()][-2:])
-    if "–" in (before, after):
+    ratios = [compute_contrast_ratio(pixels) for pixels in [*stages.values()][-2:]]
+    if not np.isfinite(ratios).all():
         return "The contrast is no finite number here."
-    here, there = ("In the shadow", "in the light") if "darkened" in stages else ("At the right", "at the left")
-    return f"### {here} the contrast is {before} of that {there}; normalized, {after}."
+    before, after = (f"{ratio:.0%}" for ratio in ratios)
+    if "darkened" not in stages:
+        return f"### In even light no half is dark: contrast {before}, normalized {after}."
+    if ratios[1] < CLEAR_RISE * ratios[0]:
+        return f"### The dark half does not come back: contrast {before}, normalized {after}."
+    effect = "brings back the dark half" if ratios[1] >= BRIGHT_SHARE else "makes the dark half clearer"
+    return f"### Normalization {effect}: its contrast rises from {before} to {after}."
 
 
 def show_pixel_response(

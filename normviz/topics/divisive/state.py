@@ -40,8 +40,8 @@ FOCUS_AXES = {"row": "H", "column": "W", "channel": "C"}
 EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """Stops of ε, among them the squared contrast of pictures with values from 0 to 1."""
 
-EDGE_SHARE = 16
-"""One over the share of a picture's height and width that counts as near an edge, where the ring would be cut."""
+EDGE_SHARE = 4
+"""One over the share of a picture's height and width that counts as near an edge, where the square would be cut."""
 
 SCHEME = SCHEMES["divisive"]
 

@@ -214,7 +214,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
 def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
     """Return a figure of the validation errors at the `measured` steps, on mini-batches grouped as in training."""
     curves = [
-        make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, clip_to_percent)
+        make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.style, clip_to_percent)
         for each in outcomes
     ]
     panel = CurvePanel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")

@@ -21,6 +21,7 @@ from normviz.topics.experiments.experiment import (
     ComparisonSetting,
     Experiment,
     choose_headline_schemes,
+    declare_schemes,
     describe_hidden_layers,
 )
 from normviz.topics.experiments.grid_outcome import (
@@ -65,9 +66,10 @@ class Setting(ComparisonSetting):
 
     layer: ClassVar[tuple[int, int]] = (max(SHOWN_SIZES), LAYER_WIDTHS[0])
 
-    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    schemes: Sequence[str] = declare_schemes(("batch", "layer"))
+    steps: int = integer(400, 20, 800, label="Steps", stops=(50, 100, 200, 400, 800), control="stops")
     equal: str = choice(
-        "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
+        "examples", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
         help=f"With the same number of examples, batches of {REFERENCE_SIZE} take the steps above, and smaller "
              f"ones more.",
     )  # fmt: skip
@@ -197,32 +199,21 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         return
     sizes = np.array(list(ended_outcomes))
     errors, rates = [], []
-    for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True)):
+    for k, (label, style) in enumerate(zip(setting.labels, setting.styles, strict=True)):
         found = [each[k] for each in ended_outcomes.values()]
         last = np.stack([each.final_errors for each in found])
-        errors.append(make_band_curve(label, sizes, last, look, clip_to_percent, points=True))
-        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
-    pair = _choose_compared_schemes(setting, ended_outcomes)
-    signs = _find_size_signs(ended_outcomes, pair) if pair and len(ended_outcomes) == len(BATCH_SIZES) else {}
-    clear = tuple(size for size, sign in signs.items() if sign)
-    title = f"{join_words([setting.labels[k] for k in pair], 'and')} clearly differ" if pair and clear else ""
+        errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, points=True))
+        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, points=True))
+    budget = "equally many digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
-        CurvePanel(
-            "Test error after training",
-            errors,
-            "batch size N",
-            "test error, %",
-            "xy",
-            marks=BATCH_SIZES,
-            highlights=clear,
-            highlight_name=title,
-        ),
-        CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
+        CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
+        CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
     caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
-    alt, note = f"Test error at the end by batch size: {said}.", _describe_comparison(setting)
+    alt = f"Test error at the end by batch size: {said}."
+    note = "" if setting.equal == "examples" else "With small batches, networks see fewer digits in these steps."
     yield FigureSpec("sizes", panels, alt, caption, note=note)
 
 
@@ -321,10 +312,9 @@ def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: 
     (winner, loser), sizes = ((other, name), worse) if worse else ((name, other), better)
     if len(sizes) == len(BATCH_SIZES):
         return f"{capitalize_first(winner)} beats {loser} at every batch size."
-    own, others = (np.mean(ended_outcomes[sizes[0]][k].final_errors) for k in pair)
-    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1] and others:  # "Who needs large batches?"
-        ratio = typeset(own / others, 2)
-        return f"{capitalize_first(name)} does: at size {sizes[0]} it errs {ratio} times as often."
+    if worse and sizes[0] == BATCH_SIZES[0] and sizes[-1] < BATCH_SIZES[-1]:  # "Who needs large batches?"
+        own, others = (f"{typeset(100 * np.mean(ended_outcomes[sizes[0]][k].final_errors), 2)}%" for k in pair)
+        return f"{capitalize_first(name)} does: {own} errors with batches of two, {other} {others}."
     return f"{capitalize_first(winner)} beats {loser} at batch size{'s' * (len(sizes) > 1)} {_format_sizes(sizes)}."
 
 
@@ -365,16 +355,16 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].final_error_text} and {large[pair[1]].final_error_text}"
     )
     judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
-    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
-    examples = f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
+    others = _describe_sizes(ended_outcomes, pair, name, other)
+    says = f"Test error: {'; '.join(words)}.{others}{describe_undertraining(judged)}"
+    examples = f" on batches of {REFERENCE_SIZE}; larger batches take fewer steps, over equally many digits"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
         f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
         "training digits; running averages would add noise of their own."
     )
     extent = describe_extent(dict(zip(SMALL_SIZES, signs, strict=True)), noun="batches of ")
-    why = f"{EXPERIMENT.why}{_describe_sizes(ended_outcomes, pair, name, other)}"
-    return Verdict(judge_signs(signs), says, condition, why, extent)
+    return Verdict(judge_signs(signs), says, condition, extent=extent)
 
 
 def _describe_sizes(ended_outcomes: Outcomes, pair: tuple[int, int], name: str, other: str) -> str:
@@ -384,16 +374,6 @@ def _describe_sizes(ended_outcomes: Outcomes, pair: tuple[int, int], name: str, 
     sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
     parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]
     return f" {capitalize_first('; '.join(parts))}." if parts else ""
-
-
-def _describe_comparison(setting: Setting) -> str:
-    """Return a sentence on what else differs between batch sizes."""
-    budget, other = (
-        (f"for {setting.steps} steps", "small batches see fewer digits")
-        if setting.equal == "steps"
-        else ("on the same number of digits", "large batches take fewer steps")
-    )
-    return f"Compare only within one batch size: all train {budget}, so {other}."
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,

@@ -24,7 +24,7 @@ from normviz.ui import custom
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import (
     choose_list_entry,
-    colour_frequent_schemes,
+    colour_scheme_buttons,
     draw_scheme_buttons,
     list_frequent_schemes,
 )
@@ -68,18 +68,18 @@ def draw_controls(view: View) -> None:
             st.caption(f"Changed: {changes}.", width="content")
 
 
-def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Colour the buttons of the schemes like their curves; `looks` holds the number of a curve's style by its label."""
+def colour_schemes(view: View, styles: Mapping[str, int], theme: str) -> None:
+    """Colour the buttons of the schemes like their curves; `styles` holds the index of each style by label."""
     given = get_shown_values(view)
     if "schemes" in given:
         row = list_frequent_schemes(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])
         labels = {each: SCHEMES[each].label for each in given["schemes"]}
         colours = {
-            each: str(style_curve(looks[label], THEMES[theme])["color"])
+            each: str(style_curve(styles[label], THEMES[theme])["color"])
             for each, label in labels.items()
-            if label in looks
+            if label in styles
         }
-        colour_frequent_schemes(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
+        colour_scheme_buttons(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
 
 
 def _list_scheme_options(view: View) -> Sequence[str]:

@@ -15,7 +15,7 @@ from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, forma
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import (
-    SCHEME_LOOKS,
+    SCHEME_STYLES,
     ComparisonSetting,
     Experiment,
     declare_schemes,
@@ -125,9 +125,9 @@ def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
-def _choose_look(setting: Setting, k: int, dropped: bool) -> int:
-    """Return the colour number of the scheme at position `k`; if `dropped`, a number that no scheme has."""
-    return max(*SCHEME_LOOKS.values(), *setting.looks) + 1 + k if dropped else setting.looks[k]
+def _choose_style(setting: Setting, k: int, dropped: bool) -> int:
+    """Return the index of the curve style of the scheme at position `k`; if `dropped`, one that no scheme has."""
+    return max(*SCHEME_STYLES.values(), *setting.styles) + 1 + k if dropped else setting.styles[k]
 
 
 Outcomes = Mapping[tuple[int, bool], GridOutcome]
@@ -140,7 +140,7 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         dict(zip(places, list_jobs(setting), strict=True)), results,
         lambda place, result: GridOutcome(
-            *_name_networks(setting, *place), _choose_look(setting, *place), LEARNING_RATES, result
+            *_name_networks(setting, *place), _choose_style(setting, *place), LEARNING_RATES, result
         ),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)

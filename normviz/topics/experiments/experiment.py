@@ -133,19 +133,19 @@ def reject_weight_scheme(row: SchemeSpec) -> None:
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
 
 
-SCHEME_LOOKS = {"none": 0, "batch": 1, "layer": 2}
+SCHEME_STYLES = {"none": 0, "batch": 1, "layer": 2}
 """Numbers of the colours that a scheme has in every figure, as on the other pages; see `style_curve`."""
 
 
-def choose_looks(keys: Sequence[str]) -> tuple[int, ...]:
-    """Return a colour number for each scheme: its own if it has one, else the next free number.
+def choose_styles(keys: Sequence[str]) -> tuple[int, ...]:
+    """Return the index of each scheme's curve style (colour, dash, marker): its own, or else the next free one.
 
     Example:
-        >>> choose_looks(["batch", "rms", "layer", "weight"])
+        >>> choose_styles(["batch", "rms", "layer", "weight"])
         (1, 3, 2, 4)
     """
-    free = count(len(SCHEME_LOOKS))
-    return tuple(SCHEME_LOOKS[key] if key in SCHEME_LOOKS else next(free) for key in keys)
+    free = count(len(SCHEME_STYLES))
+    return tuple(SCHEME_STYLES[key] if key in SCHEME_STYLES else next(free) for key in keys)
 
 
 def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
@@ -196,9 +196,9 @@ class ComparisonSetting(Setting):
         return tuple(row.scheme.label for row in self.rows)
 
     @property
-    def looks(self) -> tuple[int, ...]:
-        """The colour numbers of the schemes."""
-        return choose_looks([row.key for row in self.rows])
+    def styles(self) -> tuple[int, ...]:
+        """The indices of the schemes' curve styles."""
+        return choose_styles([row.key for row in self.rows])
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
         claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
         "section 6.6).",
-        why="Over few examples, batch norm’s mean and variance are noisy.",
+        why="Batch norm’s mean and variance over few examples are noisy. Layer norm averages within each example, so "
+        "the batch does not matter to it.",
     ),
     ExperimentText(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",

@@ -66,8 +66,8 @@ def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
             for curve in panel.curves:
-                found.setdefault(curve.name, set()).add(curve.look)
-    return {name: looks.pop() for name, looks in found.items() if len(looks) == 1}
+                found.setdefault(curve.name, set()).add(curve.style)
+    return {name: styles.pop() for name, styles in found.items() if len(styles) == 1}
 
 
 def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:

@@ -96,20 +96,20 @@ class Outcome:
         result: of all networks in its mode.
         row: the position of the learned parameters.
         best_rate_index: the position of that rate.
-        look: its colour in figures.
+        style: index of its colour, dash and marker in figures.
     """
 
     name: str
     result: Arrays
     row: int
     best_rate_index: int
-    look: int
+    style: int
 
     @classmethod
-    def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
+    def of(cls, way: str, result: Arrays, style: int = 0) -> "Outcome":
         """Return the outcome of a way to fine-tune, a key of `TUNING_WAYS`, from the result of the job of its mode."""
         row = [*LEARNED_PARAMETERS].index(way.partition("-")[2])
-        return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
+        return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), style)
 
     def get_errors(self, name: str) -> np.ndarray:
         """Return the test errors on the task `name`, "old" or "new", shape (measured steps, seeds)."""
@@ -134,8 +134,8 @@ def report(setting: Setting, results: Results) -> Report:
     found = {mode: results.get(make_tuning_job(setting, mode, setting.task), {}) for mode in MODE_NAMES}
     begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
     shown = [
-        Outcome.of(way, begun[mode], look)
-        for look, way in enumerate(dict.fromkeys(setting.ways))
+        Outcome.of(way, begun[mode], style)
+        for style, way in enumerate(dict.fromkeys(setting.ways))
         for mode in [way.partition("-")[0]]
         if mode in begun
     ]
@@ -151,7 +151,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
     """Return a curve of mean error rates in per cent with intervals, from `shares` (points, seeds)."""
-    return make_band_curve(outcome.name, x, 100 * shares, outcome.look, points=points)
+    return make_band_curve(outcome.name, x, 100 * shares, outcome.style, points=points)
 
 
 def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:

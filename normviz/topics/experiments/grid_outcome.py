@@ -20,21 +20,21 @@ class GridOutcome:
     Attributes:
         name: their name in sentences.
         label: their name in figures.
-        look: their colour in figures.
+        style: index of their colour, dash and marker in figures.
         rates: the learning rates of the grid.
         result: arrays by name; "validation" and "test" are errors (measured steps, rates, seeds).
     """
 
     name: str
     label: str
-    look: int
+    style: int
     rates: Sequence[float]
     result: Arrays
 
     @classmethod
     def of(cls, setting: ComparisonSetting, rates: Sequence[float], k: int, result: Arrays) -> Self:
         """Return the outcome of the setting's scheme at position `k`, with its names and colour."""
-        return cls(setting.names[k], setting.labels[k], setting.looks[k], rates, result)
+        return cls(setting.names[k], setting.labels[k], setting.styles[k], rates, result)
 
     @property
     def best_rate_index(self) -> int:
@@ -102,7 +102,7 @@ def make_outcome_curves(
     """
     return [
         make_band_curve(
-            each.label, np.array(x) if len(x) else each.result["measured"], values(each), each.look, scale, len(x) > 0
+            each.label, np.array(x) if len(x) else each.result["measured"], values(each), each.style, scale, len(x) > 0
         )
         for each in outcomes
     ]

@@ -16,7 +16,7 @@ from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import (
     ComparisonSetting,
     Experiment,
-    choose_looks,
+    choose_styles,
     declare_schemes,
     describe_hidden_layers,
 )
@@ -169,7 +169,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
                 curves.append(
-                    make_band_curve(setting.labels[k], x, found, setting.looks[k], clip_to_percent, points=True)
+                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, points=True)
                 )
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
@@ -203,7 +203,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
 def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
     """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
-    curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
+    curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_styles([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 

@@ -112,7 +112,7 @@ def report(setting: Setting, results: Results) -> Report:
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     outcomes, ended = find_outcomes(
         dict(enumerate(list_jobs(setting))), results,
-        lambda k, result: Outcome(setting.names[k], setting.labels[k], setting.looks[k], rates, result, setting.most),
+        lambda k, result: Outcome(setting.names[k], setting.labels[k], setting.styles[k], rates, result, setting.most),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", rates)
     for k, each in ended.items():

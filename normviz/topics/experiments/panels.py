@@ -67,13 +67,13 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
 
     Without a complete result on this server, the shipped example result is shown.
     """
-    experiment, working = state.get_shown_experiment(view), run.is_active()
+    experiment, working = state.get_shown_experiment(view), run.poll()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = experiment_runs.find_results(run)
         complete = len(found) == len(run.shown) and all(map(is_complete, found.values()))
-        if run.is_active() != working or (working and complete):  # complete: perhaps by others
+        if run.poll() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
         example = None if working or complete else find_example(experiment.key, run.shown)
         labels, note = (EXAMPLE_RUN_LABELS, _describe_example(found, run)) if example else (RUN_LABELS, "")
@@ -139,7 +139,7 @@ def show_run_status(
     """
     ready, whole = sum(map(is_complete, results.values())), len(run.shown)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
-        if run.is_active():
+        if run.poll():
             st.button("Cancel", on_click=run.stop, key="cancel run")
             paused = run.request is not None and run.request.paused
             if paused:

@@ -55,8 +55,8 @@ PLACEMENT_LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"
 FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
 """Schemes that can normalize between branches: all that normalize activations."""
 
-RATIO_LOOK = 4
-"""The look of a curve that belongs to two placements."""
+RATIO_STYLE = 4
+"""Index of the style of a curve that belongs to two placements."""
 
 MAX_LEARNED_ERROR = 0.5
 """A placement learns at a rate where its mean validation error is less than this."""
@@ -160,7 +160,7 @@ def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
     """Return a figure of the last layer's gradient norm by number of layers: the ratio, and each placement."""
     layers = np.array(LAYER_COUNTS)
-    ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_LOOK, np.exp, points=True)
+    ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, points=True)
     root = Curve("√L", layers, np.sqrt(layers), -1)
     each = _make_placement_curves(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
     panels = [

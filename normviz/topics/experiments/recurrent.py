@@ -104,7 +104,7 @@ def report(setting: Setting, results: Results) -> Report:
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
         k: SequenceOutcome(
-            setting.names[k], setting.labels[k], setting.looks[k], LEARNING_RATES, each, setting.wait + 1
+            setting.names[k], setting.labels[k], setting.styles[k], LEARNING_RATES, each, setting.wait + 1
         )
         for k, each in begun.items()
         if "by_step" in each
@@ -190,11 +190,11 @@ def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePane
     `losses`: the name of each curve, the number of its colour, and its values (steps, seeds).
     """
     lines = []
-    for name, look, each in losses:
+    for name, style, each in losses:
         cut = np.array_split(each, min(30, len(each)))
         steps = np.cumsum([len(stretch) for stretch in cut])
         means = np.stack([stretch.mean(0) for stretch in cut])
-        lines.append(make_band_curve(name, steps, means, look))
+        lines.append(make_band_curve(name, steps, means, style))
     return CurvePanel("In training", lines, "step", "loss", "y")
 
 
@@ -204,7 +204,7 @@ def _draw_training_and_test(
     """Return a figure of the loss by step at each scheme's best rate, and of the test error by sequence length."""
     best = {k: runs[k].best_rate_index if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
     course = _make_loss_panel(
-        (setting.labels[k], setting.looks[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
+        (setting.labels[k], setting.styles[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
     )
     panels = [_make_errors_by_length_panel(setting, runs), course] if runs else [course]
     trained = (
@@ -224,9 +224,9 @@ def _draw_training_and_test(
 def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
     """Return a panel of the test error by sequence length, with statistics of each step and, if stored, of all."""
     steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
-    drawn = [(run.label, run.get_at_best_rate("by_step"), run.look) for run in runs.values()]
+    drawn = [(run.label, run.get_at_best_rate("by_step"), run.style) for run in runs.values()]
     drawn += [
-        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), max(setting.looks) + 1 + k)
+        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), max(setting.styles) + 1 + k)
         for k, run in runs.items()
         if setting.running_statistics_flags[k]
     ]

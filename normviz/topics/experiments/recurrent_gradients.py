@@ -30,8 +30,8 @@ def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
 def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
     """Return one curve for each scheme: the gradient's growth factor per step back at the points `x`."""
     return [
-        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], look, points=True)
-        for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True))
+        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], style, points=True)
+        for k, (label, style) in enumerate(zip(setting.labels, setting.styles, strict=True))
     ]
 
 

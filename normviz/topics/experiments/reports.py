@@ -169,7 +169,7 @@ def make_band_curve(
     name: str,
     x: np.ndarray,
     values: np.ndarray,
-    look: int,
+    style: int,
     scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
     points: bool = False,
     apart: bool = False,
@@ -180,13 +180,13 @@ def make_band_curve(
         name: the name of the curve.
         x: the positions of the values, (…).
         values: (…, seeds).
-        look: the colour of the curve.
+        style: index of the curve's colour, dash and marker.
         scale: function of the means and of the ends of the intervals, such as `clip_to_percent`.
         points: True to mark each value.
         apart: True to draw nothing between the values.
     """
     mean, low, high = map(scale, estimate_band(values))
-    return Curve(name, x, mean, look, low, high, points, apart)
+    return Curve(name, x, mean, style, low, high, points, apart)
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

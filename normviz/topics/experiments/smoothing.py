@@ -162,10 +162,10 @@ def report(setting: Setting, results: Results) -> Report:
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
     places = np.arange(len(levels))
     curves = []
-    for look, name in enumerate(VARIANTS):
+    for style, name in enumerate(VARIANTS):
         errors = 100 * np.stack([each[name] for each in levels.values()])
-        beside = places + POINT_OFFSET * (look - (len(VARIANTS) - 1) / 2)
-        curves.append(make_band_curve(name, beside, errors, look, apart=True))
+        beside = places + POINT_OFFSET * (style - (len(VARIANTS) - 1) / 2)
+        curves.append(make_band_curve(name, beside, errors, style, apart=True))
     names = [setting.labels[k] for k in levels]
     panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -187,8 +187,8 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
         for k, each in eps.items():
             means = np.log10(np.maximum(each[:, :, j], MIN_DRAWN_EPS)).mean(1)
             layers = np.arange(1, len(each) + 1)
-            label, look = setting.labels[k], setting.looks[k]
-            curves.append(make_band_curve(label, layers, means, look, lambda logs: 10**logs, points=True))
+            label, style = setting.labels[k], setting.styles[k]
+            curves.append(make_band_curve(label, layers, means, style, lambda logs: 10**logs, points=True))
         marks = curves[0].x.tolist()
         panels.append(CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=marks))
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)

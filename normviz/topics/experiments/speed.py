@@ -205,9 +205,9 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
                 if any(of["operations"][w, k] for of in found.values())  # else PyTorch has no such layer
             }
             if ratios:
-                looks = [setting.looks[setting.labels.index(label)] for label in ratios]
+                styles = [setting.styles[setting.labels.index(label)] for label in ratios]
                 title = f"{capitalize_first(way)}, {which}"
-                panels.append(_make_ratio_panel(title, ratios, looks, found, "time / copy"))
+                panels.append(_make_ratio_panel(title, ratios, styles, found, "time / copy"))
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())
                 words.append(f"{way}, {which}: {last}")
     largest = int(np.prod(list(found)[-1]))
@@ -240,15 +240,15 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
 
 
 def _make_ratio_panel(
-    title: str, ratios: Mapping[str, Sequence[TimeRatio]], looks: Sequence[int], shapes: Iterable[Shape], axis: str
+    title: str, ratios: Mapping[str, Sequence[TimeRatio]], styles: Sequence[int], shapes: Iterable[Shape], axis: str
 ) -> CurvePanel:
     """Return a panel with a curve of ratios per name over the tensor shapes; `axis` is the label of the y axis."""
     shift = 0.7 / len(ratios)
     each = []
-    for place, (look, (label, of)) in enumerate(zip(looks, ratios.items(), strict=True)):
+    for place, (style, (label, of)) in enumerate(zip(styles, ratios.items(), strict=True)):
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
-        each.append(Curve(label, at, middle, look, low, high, apart=True))
+        each.append(Curve(label, at, middle, style, low, high, apart=True))
     sizes = [f"{int(np.prod(shape)):,}" for shape in shapes]
     return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 

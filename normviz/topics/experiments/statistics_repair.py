@@ -15,7 +15,7 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
-from normviz.topics.experiments.experiment import SCHEME_LOOKS, Experiment, describe_hidden_layers
+from normviz.topics.experiments.experiment import SCHEME_STYLES, Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import (
@@ -118,7 +118,7 @@ def report(setting: Setting, results: Results) -> Report:
     """Return a report: the test error by strength of the shift, and by number of test pictures in a batch."""
     ended = {
         part.row.key: GridOutcome(
-            f"{part.row.key} norm", f"{part.row.key} norm", SCHEME_LOOKS[part.row.key], LEARNING_RATES, results[part]
+            f"{part.row.key} norm", f"{part.row.key} norm", SCHEME_STYLES[part.row.key], LEARNING_RATES, results[part]
         )
         for part in list_jobs(setting)
         if part in results and results[part]["share"] == 1
@@ -171,7 +171,7 @@ def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, Gr
             f"Own statistics, strength {typeset(SHIFT_LEVELS[level])}",
             [
                 make_band_curve(
-                    each.name, np.array(TEST_BATCH_SIZES), 100 * sizes[each.name][:, level], each.look, points=True
+                    each.name, np.array(TEST_BATCH_SIZES), 100 * sizes[each.name][:, level], each.style, points=True
                 )
                 for each in ended_outcomes.values()
             ],

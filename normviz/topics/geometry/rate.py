@@ -97,13 +97,13 @@ def train_side_by_side(
     reference_runs: Sequence[int],
     optimizer: str = "sgd",
 ) -> TrainingCurves:
-    """Train several networks on the same mini-batches by W ← W − η · direction; return their measurements.
+    """Train several networks on the same mini-batches by W ← W − η · direction; return their `TrainingCurves`.
 
     Args:
         seed: of the weights and of the mini-batches.
         weight_factors: for each run, the factor on W before the first step.
         rates: η of W (steps, runs); all other parameters use the first rate of the first run.
-        reference_runs: for each run, the run that its scores are compared with.
+        reference_runs: for each run, the index of the run that its class scores are compared with.
         optimizer: "sgd" or "adam".
     """
     images, labels = load_digits()
@@ -131,7 +131,7 @@ def train_side_by_side(
 
 
 def train_single(training: RateSetting) -> TrainingCurves:
-    """Train one network by SGD with the setting's learning rate; δ is not used."""
+    """Train the original network of a setting by SGD, without its twin; return its `TrainingCurves`."""
     return train_side_by_side(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
 
 

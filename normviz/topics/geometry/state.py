@@ -25,7 +25,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Page(rate.RateSetting, ThreeChannelExample):
-    """The values in the page's link."""
+    """The page's query parameters: a training, three values for layer norm, and the open panel."""
 
     show: str = choice("vectors", SHOWN)
 

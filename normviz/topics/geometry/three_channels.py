@@ -47,6 +47,10 @@ class ThreeChannelExample:
         """The three values, (3,)."""
         return np.array([self.x1, self.x2, self.x3])
 
+    def take_steps(self) -> tuple["DescentStep", "DescentStep"]:
+        """Return the gradient steps from x and from x/2."""
+        return take_step(self.x, self.eps), take_step(self.x / 2, self.eps)
+
 
 class ForwardPass(NamedTuple):
     """Layer norm of three values: x, μ, v = x − μ, the divisor √(σ² + ε), and x̂; vectors are (3,)."""

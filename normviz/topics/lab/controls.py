@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from normviz.charts.colourings import format_colour_name, list_colours
+from normviz.charts.colourings import format_colouring_name, list_colourings
 from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
@@ -56,7 +56,7 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
     if not place.open:
         return
     with place:
-        colours = {name: format_colour_name(name, scheme) for name in list_colours(has_affine(scheme))}
+        colours = {name: format_colouring_name(name, scheme) for name in list_colourings(has_affine(scheme))}
         draw_segments("colour", "Colour by", colours, is_labelled=True)
         st.segmented_control(
             "View", VIEW_NAMES, key="view shown", required=True, format_func=VIEW_NAMES.__getitem__,

@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, FULL, Field
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers, ignore_float_warnings
+from normviz.core.normalize import LayerScalars, ignore_float_warnings
 from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
@@ -20,7 +20,7 @@ from normviz.ui.link import View
 
 
 def build_element_data(
-    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Build the JSON data from which the browser describes any element: texts, formulas and numbers.

@@ -6,12 +6,12 @@ import numpy as np
 
 from normviz.charts import cube
 from normviz.charts.axis_titles import make_axis_titles
-from normviz.charts.colourings import format_colour_name
+from normviz.charts.colourings import format_colouring_name
 from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name, format_signed
@@ -38,7 +38,7 @@ class CubeLook(NamedTuple):
 
     Attributes:
         view: "folded" or "unfolded".
-        colour: a key of `COLOUR_NAMES`.
+        colour: a key of `COLOURING_NAMES`.
         focus: the locked element.
         is_picture: True if values are drawn as brightness.
     """
@@ -50,7 +50,7 @@ class CubeLook(NamedTuple):
 
 
 def draw_lab_cube(
-    bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnFigure:  # fmt: skip
@@ -85,7 +85,7 @@ def draw_lab_cube(
         symbol=scheme.symbol, axes=scheme.axes,
         legend=describe_layout(look.view, bound) + words, no_stages_note=still, **parts,
     )  # fmt: skip
-    alt = bound.describe_picture(look.focus, look.view, format_colour_name(colour, scheme).lower())
+    alt = bound.describe_picture(look.focus, look.view, format_colouring_name(colour, scheme).lower())
     return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
@@ -105,8 +105,8 @@ def _compute_colour_levels(
     if colour in values:
         return cube.compute_value_levels(values[colour])
     if colour == "field" or scheme.field is None:
-        return cube.make_plain_levels(x.shape, is_solid=scheme.field is None)
-    return cube.compute_statistic_levels(x.shape, scheme.field)
+        return cube.make_plain_levels(x.shape, is_opaque=scheme.field is None)
+    return cube.compute_hue_levels(x.shape, scheme.field)
 
 
 def has_pictures(scheme: Scheme, shape: Shape) -> bool:

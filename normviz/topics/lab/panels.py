@@ -11,7 +11,7 @@ from normviz.charts.common_charts import draw_pictures, draw_statistics_map, fin
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.whitening import split_into_groups
-from normviz.core.normalize import LayerNumbers, ignore_float_warnings
+from normviz.core.normalize import LayerScalars, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
@@ -41,7 +41,7 @@ from normviz.web.components.plot import show_figure
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
     """Show the scheme's name, and which property x̂ has, such as mean 0 and variance 1, or else what it computes."""
-    aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
+    aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_weight_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
@@ -55,7 +55,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     text = f"{wording.pluralize(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
-        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.count_matrices(x.shape)
+        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.count_covariances(x.shape)
         if matrices:
             of_each = split_into_groups(result.xhat, matrices).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
@@ -68,7 +68,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
+    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
@@ -92,7 +92,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.compute_scale(x.shape)
         kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.count_matrices(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.count_covariances(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
@@ -145,7 +145,7 @@ def _make_statistics_map(
 
 def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
     """Make the heat map of the covariance matrix of a whitening scheme."""
-    values, groups = compute_covariances(v), scheme.count_matrices(v.shape)
+    values, groups = compute_covariances(v), scheme.count_covariances(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
     text = f"the covariance matrix of the channels, {shape}: {taken}. Framed is the variance of the locked channel."
@@ -261,10 +261,10 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
         st.warning(trap, icon=":material/warning:")
 
 
-def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerNumbers, view: View) -> None:
+def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerScalars, view: View) -> None:
     """Show code that normalizes the tensor, in the chosen framework, and a download of the tensor."""
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(snippets.write_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
+    st.code(snippets.format_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

@@ -5,7 +5,7 @@ import numpy as np
 from normviz.core.kinds.base import NormalizationResult
 from normviz.describe.wording import SchemeOnShape
 from normviz.topics.lab.lab_cube import CubeLook, draw_lab_cube, has_pictures
-from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_numbers
+from normviz.topics.lab.state import LOOK_PARAMS, get_cube_view, get_layer_scalars
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
 from normviz.ui.tensor import is_picture, store_chosen_element
@@ -18,7 +18,7 @@ def show_lab_cube(view: View, bound: SchemeOnShape, x: np.ndarray, result: Norma
     is_grey = has_pictures(scheme, x.shape) and is_picture(view, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_grey)
     drawn = draw_lab_cube(
-        bound, x, result, get_layer_numbers(view, scheme), look, theme,
+        bound, x, result, get_layer_scalars(view, scheme), look, theme,
         view={param.name: view[param.name] for param in LOOK_PARAMS},
         on_focus=lambda: store_chosen_element("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),

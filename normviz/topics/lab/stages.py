@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.cube import CubeStage
 from normviz.core.fields import Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
 from normviz.describe import wording
 from normviz.describe.general_form import PLAIN, find_squares_under_root
@@ -20,7 +20,7 @@ MAX_ANIMATED_ELEMENTS = 16_384
 
 
 def build_stages(
-    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, layer: LayerScalars
 ) -> Iterator[CubeStage]:
     """Yield the stages of normalization for the animation: x → μ → x − μ → σ² → x̂ → y, and max(y, τ).
 

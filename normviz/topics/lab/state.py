@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real
 from normviz.describe.snippets import FRAMEWORKS
@@ -107,7 +107,7 @@ def get_cube_view(view: View, scheme: Scheme) -> str:
     return view["view"] or choose_view(scheme)
 
 
-def get_layer_numbers(view: View, scheme: Scheme) -> LayerNumbers:
+def get_layer_scalars(view: View, scheme: Scheme) -> LayerScalars:
     """Return the page's ε, γ, β and τ; those that the scheme lacks are neutral, γ = 1 and the others 0."""
     learned = {name: view[name] for name in ("gain", "bias", "threshold") if has_parameter(scheme, name)}
-    return LayerNumbers(chosen.get_effective_eps(view, scheme), **learned)
+    return LayerScalars(chosen.get_effective_eps(view, scheme), **learned)

@@ -10,7 +10,7 @@ CLOSE = 1.1
 """A standard deviation of up to this many times another one counts as equal, and a mean as near by the rest."""
 
 
-class ChannelAverages(NamedTuple):
+class ChannelComparison(NamedTuple):
     """Two values of one statistic for each channel, and a heading on how far apart they are."""
 
     name: str
@@ -18,7 +18,7 @@ class ChannelAverages(NamedTuple):
     heading: str
 
 
-def compare_after_pass(statistics: np.ndarray) -> ChannelAverages | None:
+def compare_after_pass(statistics: np.ndarray) -> ChannelComparison | None:
     """Compare the running variances of channels before and after a training step; None if not recorded or unchanged."""
     if len(statistics) < 6:
         return None
@@ -28,14 +28,15 @@ def compare_after_pass(statistics: np.ndarray) -> ChannelAverages | None:
         return None
     change = typeset(100 * float(np.median(np.abs(after - before) / before)), 2)
     heading = f"One training step changes its running variances by {change}%"
-    return ChannelAverages("running variance", {"before": before, "after one training step": after}, heading)
+    return ChannelComparison("running variance", {"before": before, "after one training step": after}, heading)
 
 
-def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | None:
-    """Compare the channels' batch statistics with their running averages: rows 0 to 3 of recorded statistics.
+def compare_batch_with_running(statistics: np.ndarray, eps: float) -> ChannelComparison | None:
+    """Return the channels' batch statistics beside their running averages, from one layer's recorded `statistics`.
 
-    The heading is on the median channel. The statistic is the standard deviation, or the mean where only this one
-    differs. None without a channel of finite numbers.
+    Its first rows are mean, variance, running mean and running variance. The heading is on the median channel. The
+    statistic is the standard deviation, or the mean where only this one differs. None without a channel of finite
+    numbers.
     """
     mean, variance, running_mean, running_variance = statistics[:4].astype(float)
     with np.errstate(all="ignore"):
@@ -58,4 +59,4 @@ def compare_averages(statistics: np.ndarray, eps: float) -> ChannelAverages | No
     else:
         heading = "The running averages match this batch"
     values = {f"training: {name} of the batch": first[kept], "inference: running average": second[kept]}
-    return ChannelAverages(name, values, heading)
+    return ChannelComparison(name, values, heading)

@@ -44,7 +44,7 @@ normviz.record(
 
 
 def draw_controls(view: View) -> None:
-    """Draw the choice of an example or the user's own model; for the latter the steps, and the upload."""
+    """Draw the choice of an example or the user's own model; for the latter how to record it, and the upload."""
     draw_segments(PREFIX + "source", "Model", SOURCE_NAMES, on_change=_forget_layer)
     if view["source"] != OWN_MODEL:
         return

@@ -11,7 +11,7 @@ from normviz.charts.style import apply_chart_style
 from normviz.core.fields import FULL, OWN, Rule
 from normviz.core.scheme import Scheme
 from normviz.describe.problems import name_axis
-from normviz.topics.model.channels import ChannelAverages
+from normviz.topics.model.channels import ChannelComparison
 from normviz.topics.model.reported import ReportedLayer
 
 WIDE_RANGE = 30
@@ -27,7 +27,7 @@ MAX_NAME = 22
 """Most characters of a layer's name in a figure."""
 
 
-def draw_channels(averages: ChannelAverages, theme: str = "light") -> Figure:
+def draw_channels(averages: ChannelComparison, theme: str = "light") -> Figure:
     """Return a figure with two dots per channel, one for each value of its statistic, joined by a line."""
     colours, figure = THEMES[theme], Figure()
     both = np.stack(list(averages.values.values()))
@@ -72,10 +72,9 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
 
 
 def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str = "light") -> Figure | None:
-    """Return a map of a layer's first positions and channels, where elements that share statistics have one colour.
+    """Return a map of the fields that a layer averages over, beside a map of the `intended` scheme's fields.
 
-    `intended`: a scheme over the channels alone that the layer should compute, drawn beside it. None where nothing is
-    averaged over an axis, or windows overlap.
+    Elements of one colour share statistics. None where nothing is averaged over an axis, or windows overlap.
     """
     kinds, layout = {rule.kind for rule in layer.rules}, layer.layout
     if layer.target == "weight" or "C" not in layout or kinds == {"own"} or "window" in kinds:

@@ -98,7 +98,7 @@ def make_table_link(layer: ReportedLayer) -> str | None:
 
 
 def make_running_link(layer: ReportedLayer) -> str | None:
-    """Return the address of Training vs. inference with the layer's batch size and ε.
+    """Return a link to the page "Training vs. inference" with the layer's batch size and ε.
 
     None unless statistics of the batch are used in training.
     """

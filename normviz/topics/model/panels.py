@@ -9,7 +9,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.problems import PROBLEMS
 from normviz.describe.wording import format_shape
-from normviz.topics.model.channels import compare_after_pass, compare_averages
+from normviz.topics.model.channels import compare_after_pass, compare_batch_with_running
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
@@ -149,7 +149,7 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         if statistics is not None and PROBLEMS["moving-statistics"] in problems:
             averages = compare_after_pass(statistics)
         elif statistics is not None:
-            averages = compare_averages(statistics, layer.eps or 0.0)
+            averages = compare_batch_with_running(statistics, layer.eps or 0.0)
         fields = draw_fields(layer, SCHEMES["rms"] if PROBLEMS["wrong-axis"] in problems else None, theme)
         if averages is not None:
             _show_picture(draw_channels(averages, theme), averages.heading)

@@ -39,7 +39,7 @@ def get_model(view: View) -> ReportedModel | None:
     return st.session_state.get(OWN_KEY) if view["source"] == OWN_MODEL else read_example(view["source"])
 
 
-def _fit_layer(given: Any, view: View) -> str:
+def _find_similar_layer(given: Any, view: View) -> str:
     """Return the name of the layer most similar to `given`; "" if none is given, so that the page chooses one."""
     model = get_model(view)
     return (
@@ -56,7 +56,7 @@ class Page:
     """Page values in the link: a report, and one of its layers."""
 
     source: str = choice("resnet", SOURCE_NAMES, label="Model")
-    layer: str = value("", _fit_layer, label="Layer", why=_explain_layer)
+    layer: str = value("", _find_similar_layer, label="Layer", why=_explain_layer)
 
 
 PARAMS = create_params(Page, PREFIX)

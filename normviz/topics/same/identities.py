@@ -57,8 +57,8 @@ def require_length_one(axes: str) -> ShapeCondition:
     )
 
 
-def make_several_condition(axes: str) -> ShapeCondition:
-    """Make the shape condition, such as "H > 1 or W > 1", that at least one of these axes is longer than 1."""
+def make_any_longer_condition(axes: str) -> ShapeCondition:
+    """Return the condition that at least one of these axes is longer than 1, such as "H > 1 or W > 1"."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _get_axis_lengths(axes, shape)),
@@ -251,38 +251,38 @@ IDENTITIES: dict[str, Identity] = index_by_key(
         "layer-is-batch-at-one-case", "With one example: is layer norm the same as batch norm?",
         _make_scheme_side("layer"),
         _make_scheme_side("batch"), "Layer norm mixes the channels, and batch norm never does.",
-        require_length_one("N") & make_several_condition("C"), holds=False, sources=("L05",),
+        require_length_one("N") & make_any_longer_condition("C"), holds=False, sources=("L05",),
     ),
     Identity(
         "layer-is-over-positions", "Is layer norm the same as each channel’s picture normalized alone?",
         _make_scheme_side("layer"), _make_scheme_side("layer-spatial"),
         "That is instance norm: in layer norm all channels share one mean and one variance.",
-        make_several_condition("C"), holds=False, sources=("L04",),
+        make_any_longer_condition("C"), holds=False, sources=("L04",),
     ),
     Identity(
         "layer-is-over-the-batch", "Is layer norm the same as batch norm?", _make_scheme_side("layer"),
         _make_scheme_side("batch"),
         "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
-        make_several_condition("NC"), holds=False, sources=("L06",),
+        make_any_longer_condition("NC"), holds=False, sources=("L06",),
     ),
     Identity(
         "layer-is-its-default", "Is layer norm over H, W, C the same as layer norm over the last axis only?",
         _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
         "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
-        make_several_condition("HW"), holds=False, sources=("L08",),
+        make_any_longer_condition("HW"), holds=False, sources=("L08",),
     ),
     Identity(
         "groups-are-sizes", "Is group norm with G groups the same as group norm with G channels in each group?",
         _make_group_norm_side(_find_uneven_group_count),
         _make_group_norm_side(lambda shape: shape[-1] // _find_uneven_group_count(shape)),
         "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
-        make_several_condition("C"), holds=False, sources=("G03",),
+        make_any_longer_condition("C"), holds=False, sources=("G03",),
     ),
     Identity(
         "whitening-is-batch", "Is decorrelated batch norm (whitening) the same as batch norm?",
         _make_whitening_side(lambda shape: 1), _make_scheme_side("batch"),
         "Batch norm keeps the correlations between channels. Whitening removes them too.",
-        make_several_condition("C") & make_several_condition("NHW"), holds=False,
+        make_any_longer_condition("C") & make_any_longer_condition("NHW"), holds=False,
     ),
     Identity(
         "rms-is-layer", "Is RMS norm the same as layer norm over C?", _make_scheme_side("rms"),

@@ -74,14 +74,14 @@ def format_field_texts(scheme: Scheme) -> dict[str, str]:
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
-def _fit_panel(value: Any, view: View) -> str:
+def _map_former_panel(value: Any, view: View) -> str:
     """Return the panel that a link names; "belief", a former panel, becomes today's panel of pairs."""
     return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
 
 
 VALUES = {
     "panel": CustomValue(
-        "same", _fit_panel, label="Show", shown=PANELS.__getitem__,
+        "same", _map_former_panel, label="Show", shown=PANELS.__getitem__,
         why=lambda given, view: "" if given == "belief" else None,
     ),
     "row": CustomValue(

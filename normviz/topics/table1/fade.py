@@ -40,7 +40,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     InvalidInput if the scheme does not fit the setting.
     """
     v, square, unit = compute_centred_squares(scheme, setting)
-    axes, matrices = np.eye(v.shape[-1]), scheme.count_matrices(v.shape)
+    axes, matrices = np.eye(v.shape[-1]), scheme.count_covariances(v.shape)
     if matrices:
         axes = _compute_eigenvectors(v, matrices)
         v = v @ axes

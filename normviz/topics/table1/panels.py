@@ -358,7 +358,7 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         st.caption(equal + RATE_EXPLANATION)
     st.latex(notation.CHANGE_FORMULAS[change.key])
     if scheme.weight_part is None or change.on == "data":
-        st.latex(rf"\Rightarrow\quad {notation.format_sum_change(change, setting.layer)}")
+        st.latex(rf"\Rightarrow\quad {notation.format_preactivation_change(change, setting.layer)}")
     for line in notation.build_main_formulas(scheme):
         st.latex(line.latex)
 

@@ -170,7 +170,7 @@ def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _build_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
-    matrices = scheme.count_matrices(shapes[0])
+    matrices = scheme.count_covariances(shapes[0])
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1

@@ -85,15 +85,17 @@ def draw_values_by_step(
     step: int,
     quantity: str,
     theme: str = "light",
-    first_look: int = 0,
+    first_style: int = 0,
     has_legend: bool = True,
+    mark: tuple[int, float] | None = None,
 ) -> Figure:
     """Return a figure of curves of one quantity, by name, over the steps up to `step`.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     A third curve is thinner.
-    `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
+    `first_style`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
+    `mark`: a step and a value; an arrow goes from the last step with this value to it.
     """
     colours = THEMES[theme]
     figure = Figure()
@@ -101,15 +103,21 @@ def draw_values_by_step(
     least, most = float(everything.min()), float(everything.max())
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
     for place, (name, values) in enumerate(curves.items()):
-        k, width = first_look + place, 3 if place < 2 else 2
+        k, width = first_style + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
         _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
     figure.update_layout(showlegend=has_legend)
-    figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
+    figure.update_xaxes(title={"text": "training step", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
     low, high = (float(np.log10(max(end, LOG_AXIS_FLOOR))) if logarithmic else end for end in (least, most))
     margin = 0.06 * (high - low) or 1.0
+    if mark:
+        y = float(np.log10(mark[1])) if logarithmic else mark[1]
+        look = {"arrowhead": 2, "arrowwidth": 2, "arrowcolor": colours.ink, "font": {"color": colours.ink}}
+        figure.add_annotation(x=mark[0], y=y, ax=step, ay=y, axref="x", ayref="y", text="", showarrow=True, **look)
+        if mark[0] < step / 2:
+            figure.add_annotation(x=(mark[0] + step) / 2, y=y, yanchor="bottom", showarrow=False, text="the same loss")
     figure.update_yaxes(title=quantity, range=[low - margin, high + margin], automargin=True, **scale)
     return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})
 

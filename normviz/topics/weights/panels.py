@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
-from normviz.core.text import capitalize_first, format_number
+from normviz.core.text import capitalize_first, format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
@@ -34,6 +34,8 @@ from normviz.topics.weights.state import (
     get_layer_weights,
     get_plane_losses,
     get_stretch_ratios,
+    is_relevant,
+    name_scaled_run,
 )
 from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, flatten_to_matrix, run_power_iteration
 from normviz.ui.legend import show_legend
@@ -42,21 +44,8 @@ from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-ANSWERS = {
-    (-1, -1): "Here it does: after {steps} steps the loss is {weight}, without weight norm {plain}.",
-    (-1, 0): "Here it is faster at first. After {steps} steps both losses are about equal.",
-    (-1, 1): "Here it is faster at first, but its loss is higher after {steps} steps.",
-    (0, -1): "Here it is no faster at first, but its loss is lower after {steps} steps.",
-    (0, 0): "Here it does not: both losses are about equal.",
-    (0, 1): "Here it does not: after {steps} steps the loss is {weight}, without weight norm {plain}.",
-    (1, -1): "Here it is slower at first, but its loss is lower after {steps} steps.",
-    (1, 0): "Here it is slower at first. After {steps} steps both losses are about equal.",
-    (1, 1): "Here it is slower: after {steps} steps the loss is {weight}, without weight norm {plain}.",
-}
-"""The answer to "Does weight normalization train faster?" by the signs of `compare_losses`."""
-
-STEP_SIZE_ANSWER = "Weight norm is faster here because it turns w {factor} times as fast."
-"""The answer if weight norm ends lower, but no lower than plain SGD whose learning rate gives as large steps."""
+EARLY_ANSWERS = {-1: "faster", 0: "as fast", 1: "slower"}
+"""Words for the beginning of the run with weight norm, by the first sign of `compare_losses`."""
 
 FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"
 
@@ -67,7 +56,7 @@ ABOVE_ONE = 1 + 1e-9
 def show_weight_norm(view: View, theme: str) -> None:
     """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
-    Player(PREFIX, "step", "Step of SGD", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view["rate"], theme))
+    Player(PREFIX, "step", "Training step", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view, theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
@@ -86,42 +75,34 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
-def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
+def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int) -> None:
     """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
+    drawn, scaled = {name: runs[key] for key, name in RUN_NAMES.items()}, name_scaled_run(view)
+    if is_compared := view["scaled"] and is_relevant(view, "scaled"):
+        drawn[scaled] = runs["scaled"]
     st.markdown(f"### {_format_headline(runs, step)}")
     if step:
-        st.markdown(_explain_rate_factor(runs))
+        st.markdown(_compare_scaled_run(runs, scaled) if is_compared else _explain_rate_factor(run))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        named = _name_runs(runs)
-        _explain_runs([*named], theme)
-        _draw_curves(
-            {name: each.losses for name, each in named.items()},
-            step,
-            "loss",
-            f"calc({FIGURE_HEIGHT} - 2rem)",
-            theme,
-            has_legend=False,
-        )
+        _explain_runs([*drawn], theme)
+        mark = _find_equal_losses(runs) if step == STEPS else None
+        losses = {name: each.losses for name, each in drawn.items()}
+        height = f"calc({FIGURE_HEIGHT} - 2rem)"
+        _draw_curves(losses, step, "loss", height, theme, has_legend=False, mark=mark)
     with right:
-        st.markdown(f"w has two weights here. {'Lighter' if theme == 'light' else 'Darker'}: a lower loss.")
-        _draw_plane(runs, step, theme)
+        lighter = "Lighter" if theme == "light" else "Darker"
+        st.markdown(f"The same runs as paths of w, which has two weights. {lighter}: a lower loss.")
+        _draw_plane({name: each.w for name, each in drawn.items()}, step, theme)
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
-        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_look=len(runs))
-        st.markdown(_explain_growth(run, rate))
+        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_style=len(runs))
+        st.markdown(_explain_growth(run, view["rate"]))
 
 
-def _name_runs(runs: dict[str, DescentPath]) -> dict[str, DescentPath]:
-    """Return the drawn runs by name; the plain run at a larger or smaller learning rate is left out if it is equal."""
-    named = {name: runs[key] for key, name in RUN_NAMES.items()}
-    factor = _format_rate_factor(runs["weight"])
-    return named if factor == "1" else named | {f"without, at {factor} times the learning rate": runs["scaled"]}
-
-
-_SENTENCES = ("SGD changes w itself.", "SGD changes v and g.", "SGD changes w itself.")
+_SENTENCES = ("trains w.", "trains v and g.", "trains w.")
 """What each curve's run trains."""
 
 _DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
@@ -142,32 +123,52 @@ def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
         return f"Before the first step the loss of all runs is {weight}."
     if step < STEPS:
         return f"Step {step}: the loss is {weight} with weight norm, {plain} without."
-    signs, factor = compare_losses(runs["weight"], runs["plain"]), runs["weight"].rate_factors[0]
-    if signs == (-1, -1) and factor > 1 and compare_losses(runs["scaled"], runs["weight"])[1] <= 0:
-        return STEP_SIZE_ANSWER.format(factor=_format_rate_factor(runs["weight"]))
-    return ANSWERS[signs].format(weight=weight, plain=plain, steps=STEPS)
+    early, late = compare_losses(runs["weight"], runs["plain"])
+    if not late:
+        return f"Here it is {EARLY_ANSWERS[early]} at first. After {STEPS} steps both losses are about equal."
+    found = _find_equal_losses(runs)
+    if found is None:
+        return f"Here the loss ends at {weight} with weight norm, at {plain} without."
+    answer, other = ("Yes", "without") if late < 0 else ("No", "with it")
+    own = "with weight norm" if late < 0 else "without weight norm"
+    return f"{answer}, here: {found[0]} steps {own} reach the loss of {STEPS} {other}."
 
 
-def _format_rate_factor(run: DescentPath) -> str:
-    return format_signed(run.rate_factors[0], 2)
+def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, float] | None:
+    """Return the first step at which the run that ends lower has the final loss of the other, and that loss.
+
+    None if both end about equal, if the other has the lower loss at first, or if it ends no lower than it began.
+    """
+    early, late = compare_losses(runs["weight"], runs["plain"])
+    better, other = (runs[key].losses for key in (("weight", "plain") if late < 0 else ("plain", "weight")))
+    step = int(np.argmax(better <= other[-1]))
+    return (step, float(other[-1])) if late and early != -late and step else None
 
 
-def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
-    """Return sentences on the factor by which weight norm multiplies the learning rate, and on SGD at that rate."""
-    factor = _format_rate_factor(runs["weight"])
-    weight, plain, scaled = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "plain", "scaled"))
+def _explain_rate_factor(run: DescentPath) -> str:
+    """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
+    ratio, last = (typeset(run.g[k] / run.lengths[k], 3) for k in (0, -1))
+    factor, last_factor = (typeset(run.rate_factors[k], 3) for k in (0, -1))
     if factor == "1":
         return (
-            "**Why?** At first v is as long as w, so weight norm changes the direction as much as plain SGD. "
-            f"Plain SGD reaches a loss of {plain}, weight norm {weight}."
+            "**Why?** At first w = v, so weight norm turns w as fast as training w itself. "
+            f"After {STEPS} steps w = {last} · v, so w turns as if the learning rate were {last} · {last} = "
+            f"**{last_factor}** times as large."
         )
-    turns = "A shorter v makes larger" if runs["weight"].rate_factors[0] > 1 else "A longer v makes smaller"
     return (
-        f"**Why?** {turns} turns: at first the direction changes as if the learning rate were "
-        f"(g/‖v‖)² = **{factor}** times as large. "
-        f"Plain SGD with such steps reaches a loss of **{scaled}**, weight norm {weight}, plain SGD with the "
-        f"same learning rate {plain}."
+        f"**Why?** At first w = {ratio} · v, so a turn of v moves the end of w {ratio} times as far. The gradient for "
+        f"a turn is {ratio} times as large, too. Together, w turns as if the learning rate were "
+        f"{ratio} · {ratio} = **{factor}** times as large."
     )
+
+
+def _compare_scaled_run(runs: dict[str, DescentPath], name: str) -> str:
+    """Return sentences on the run without weight norm at the learning rate at which weight norm first turns w."""
+    weight, scaled = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "scaled"))
+    text = f"**Is it the step size?** The loss ends at {weight} with weight norm, at **{scaled}** {name}."
+    is_faster = compare_losses(runs["weight"], runs["plain"])[1] < 0 and runs["weight"].rate_factors[0] > 1
+    is_matched = compare_losses(runs["scaled"], runs["weight"])[1] <= 0
+    return text + (" So larger steps alone explain why training is faster." if is_faster and is_matched else "")
 
 
 def _draw_curves(
@@ -181,10 +182,9 @@ def _draw_curves(
     show_figure(draw_values_by_step(curves, step, quantity, theme, **style), quantity, alt, height)
 
 
-def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
-    """Draw the loss over the plane of the two weights, with the paths of the runs up to a step."""
-    drawn = {name: run.w for name, run in _name_runs(runs).items()}
-    best, start = get_best_weights(), runs["weight"].w[0]
+def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
+    """Draw the loss over the plane of the two weights, with named paths (steps + 1, 2) up to a step."""
+    best, start = get_best_weights(), next(iter(drawn.values()))[0]
     grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
@@ -202,7 +202,7 @@ def _explain_growth(run: DescentPath, rate: float) -> str:
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
     return (
-        f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
+        f"A gradient step is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
         f"learning rate η (in this run {checked}). The longer v is, the less the same gradient turns it: the first "
         f"step turned v by {format_signed(run.turn_angles[0], 2)}°, the last one by "
         f"{format_signed(run.turn_angles[-1], 2)}°{reason}."

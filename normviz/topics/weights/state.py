@@ -8,7 +8,8 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import choice, integer
+from normviz.core.settings import choice, integer, switch
+from normviz.core.text import typeset
 from normviz.topics.weights.descent import (
     PARAMETRIZATIONS,
     STEPS,
@@ -35,11 +36,11 @@ PREFIX = PAGE + " "
 
 ITERATION_COUNT = 40
 
-SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
+SHOWN = {"norm": "Weight norm: faster training?", "spectral": "Spectral norm: how far can a layer stretch?"}
 """The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("rate", "length", "start", "batch", "step"), ("norm",)),
+    **dict.fromkeys(("rate", "length", "start", "batch", "step", "scaled"), ("norm",)),
     **dict.fromkeys(("layer", "trained", "iteration"), ("spectral",)),
 }
 """The panels of each value that does not belong to all of them."""
@@ -48,11 +49,17 @@ RUN_NAMES = {"plain": "without weight norm", "weight": "with weight norm"}
 """The parametrizations that are compared, and their names, in the order of their colours."""
 
 
+def name_scaled_run(view: View) -> str:
+    """Return the name of the run at the learning rate at which weight norm first turns w."""
+    return f"without weight norm, at {typeset((view['length'] / view['start']) ** 2, 3)} times the learning rate"
+
+
 @dataclass(frozen=True)
 class Page(Setting):
     """Page values in the link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
+    scaled: bool = switch(False, label=lambda view: f"Also show: {name_scaled_run(view)}")
     step: int = integer(STEPS, 0, STEPS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
@@ -67,8 +74,9 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
-    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+    """Return True if a value matters in the open panel; links and controls omit irrelevant values."""
+    has_effect = name != "scaled" or view["length"] != view["start"]
+    return has_effect and view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -71,18 +71,18 @@ def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
     figure.update_yaxes(scaleanchor="x")
 
 
-def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, style: int, theme: str = "light") -> Figure:
     """Return a figure of test accuracy over training steps: a thin line for each seed and a bold line for the mean.
 
     Args:
         title: of the figure.
         steps: the steps of the measurements, (measurements,).
         accuracy: in per cent, (measurements, seeds).
-        look: the number of the kind's colour.
+        style: index of the colour.
         theme: a key of THEMES.
     """
     colours = THEMES[theme]
-    colour, figure = colours.lines[look], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
+    colour, figure = colours.lines[style], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
     for seed in accuracy.T:
         line = {"color": to_rgba(colour, 0.55), "width": 2}
         figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")

@@ -109,8 +109,8 @@ class RateSweep:
         return int((self.accuracy >= LEARNED_ACCURACY).all(1).sum())
 
 
-def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
-    """Return the shipped results of a setting by kind of network; None if the setting is not in the study."""
+def find_shipped_results(setting: Setting) -> dict[str, LearningResults] | None:
+    """Return the shipped results of a setting by kind of network; None if `STUDY` lacks the setting."""
     place = STUDY.find_position(setting)
     if place is None:
         return None
@@ -118,8 +118,8 @@ def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
     return {name: LearningResults(*(each[kind] for each in found)) for kind, name in enumerate(KIND_NAMES.values())}
 
 
-def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
-    """Return shipped accuracies at all rates by kind of network; None if the study lacks the other values."""
+def find_shipped_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
+    """Return shipped accuracies at all learning rates by kind of network; None if `STUDY` lacks the setting."""
     place = STUDY.find_position(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None

@@ -64,11 +64,11 @@ def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
 
 
 def train_networks(
-    plan: TrainingPlan, watch: Callable[[int, DenseNetworks], object] = lambda step, network: None
+    plan: TrainingPlan, callback: Callable[[int, DenseNetworks], object] = lambda step, network: None
 ) -> tuple[DenseNetworks, np.ndarray]:
     """Train a plan's networks; return them, and the loss of every mini-batch, (steps, networks).
 
-    `watch` is called with the step and the networks before every step, and after the last.
+    `callback(step, networks)` is called before every step, and after the last.
     """
     (x, labels), network = load_split_rows(), make_initial_networks(plan)
     orders = {seed: np.random.default_rng([seed, 23]).integers(len(x), size=(plan.steps, BATCH)) for seed in plan.seeds}
@@ -76,11 +76,11 @@ def train_networks(
     losses = np.empty((plan.steps, len(plan.seeds)))
     with np.errstate(over="ignore", invalid="ignore"):
         for step, chosen in enumerate(order):
-            watch(step, network)
+            callback(step, network)
             losses[step], gradients = network.compute_gradients(network.run(x[chosen]), labels[chosen])
             for array, gradient in zip(network.parameters, gradients, strict=True):
                 array -= plan.rate * gradient
-        watch(plan.steps, network)
+        callback(plan.steps, network)
     return network, losses
 
 

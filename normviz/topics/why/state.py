@@ -64,7 +64,7 @@ _panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
 
 @dataclass(frozen=True)
 class Page(saturation.Setting):
-    """Page values in the link."""
+    """The page's query parameters: networks, data of the smaller panels, and the open panel."""
 
     points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
@@ -114,7 +114,7 @@ def _get_results_by_kind(setting: saturation.Setting) -> dict[str, saturation.Le
 
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
     """Return the results of a setting by kind, and True if they are shipped; if not, train the networks."""
-    shipped = learning.find_shipped(setting)
+    shipped = learning.find_shipped_results(setting)
     return (_get_results_by_kind(setting), False) if shipped is None else (shipped, True)
 
 
@@ -128,6 +128,6 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """Return batch norm undone to the share `part`, cached for all sessions."""
+def get_undone_batch_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
+    """Return `undo_batch_norm`, cached for all sessions; γ and β undo a share `part` of batch norm."""
     return identity.undo_batch_norm(part, eps, seed)

@@ -6,7 +6,7 @@ HTML = '<div class="nv-desk"></div>'
 
 
 def show_desk(data: dict, key: str) -> None:
-    """Show the desk of a lecturer.
+    """Show a lecturer the controls and counts of a class: start it, ask questions, see the answers.
 
     Args:
         data: base: the path of the app; words, by name; pages: titles by address; grid: as for `grid.show_grid`, with

@@ -1,4 +1,4 @@
-"""Two pictures on top of each other with a handle that wipes between them; pixels can be selected."""
+"""Pictures beside each other, of the same scene at several stages; pixels can be selected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,32 +9,33 @@ import streamlit as st
 from normviz.charts.palette import NOT_FINITE_COLOUR
 from normviz.web.components.component import create_component
 
-HTML = """
+MAX_STAGES = 3
+
+_FIGURE = """<figure><div class="box"><canvas></canvas><i class="window"></i><i class="ring"></i></div>
+<figcaption><span></span><b></b></figcaption></figure>"""
+
+HTML = f"""
 <div class="nv-picture">
-  <div class="frame">
-    <div class="view" role="img" tabindex="0"><canvas></canvas><canvas></canvas></div>
-    <i class="ring"></i><i class="line"></i>
-    <div class="grip" role="slider" tabindex="0" aria-valuemin="0" aria-valuemax="100" aria-label="Wipe">
-      <span></span><span></span>
-    </div>
-  </div>
+  <div class="frame"><div class="view" role="img" tabindex="0">{_FIGURE * MAX_STAGES}</div></div>
   <div class="live" aria-live="polite"></div>
 </div>
 """
 
 
-def show_picture_wipe(
-    images: Mapping[str, np.ndarray], key: str, alt: str, focus: Sequence[int], colour: str,
-    on_pick: Callable[[], Any],
+def show_picture_stages(
+    images: Mapping[str, np.ndarray], notes: Sequence[str], key: str, alt: str, focus: Sequence[int],
+    reach: Sequence[int], colour: str, on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
-    """Show two pictures with a handle that wipes between them, in an element `st-key-{key}`.
+    """Show pictures beside each other, with a ring around one pixel of the last two, in an element `st-key-{key}`.
 
     Args:
-        images: by the name on the handle, two results of `convert_to_pixels` of one size; the first is left of the
-            handle.
+        images: by name, up to `MAX_STAGES` results of `convert_to_pixels` of one size.
+        notes: what stands below each name.
         key: of the element; its state in the session is `st.session_state[f"{key} picture"].focus`.
-        alt: the picture in a sentence.
-        focus: row and column of the selected pixel, which has a ring in this colour; "" for no ring.
+        alt: the pictures in a sentence.
+        focus: row and column of the selected pixel.
+        reach: rows and columns to each side of it; the last picture but one has a rectangle around them.
+        colour: of the ring and the rectangle.
         on_pick: called when another pixel is selected.
     """
     height, width = next(iter(images.values())).shape[:2]
@@ -42,9 +43,11 @@ def show_picture_wipe(
         "name": key,
         "alt": alt,
         "names": list(images),
+        "notes": list(notes),
         "images": [image.reshape(-1) for image in images.values()],
         "shape": [height, width],
         "focus": list(focus),
+        "reach": list(reach),
         "colour": colour,
     }
     show = create_component("picture", HTML, ("button", "saving"))

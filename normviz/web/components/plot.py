@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.charts.chart import Figure
 from normviz.web.components.component import create_component
 from normviz.web.plot_message import NO_CUBE, PLOT_HTML, PLOT_STYLES, CubeParts, build_plot_message
-from normviz.web.script_routes import get_page_url, get_plotly_url
+from normviz.web.script_routes import get_plotly_url, get_saved_page_url
 
 
 def show_figure(figure: Figure, key: str, alt: str, height: str | None = None, cube: CubeParts = NO_CUBE) -> None:
@@ -18,6 +18,6 @@ def show_figure(figure: Figure, key: str, alt: str, height: str | None = None, c
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = create_component("plot", PLOT_HTML, PLOT_STYLES[:-1], isolate_styles=False)
-    data = build_plot_message(figure, key, alt, height, cube, get_plotly_url(), get_page_url())
+    data = build_plot_message(figure, key, alt, height, cube, get_plotly_url(), get_saved_page_url())
     with st.container(key=key):
         show(key=f"{key} plot", data=data, on_focus_change=cube.on_focus, on_view_change=cube.on_view)

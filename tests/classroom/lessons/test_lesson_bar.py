@@ -98,7 +98,7 @@ def test_an_answer_has_its_reason_and_opens_what_it_reveals(chosen, press):
 
 def test_the_way_leads_forward_and_back_on_one_page(press):
     at, link = press(open_place(f"{KEY}.2.1", n="8"), "lesson-next")
-    assert (link, at.session_state["n"]) == ({"lesson": f"{KEY}.3"}, 4)
+    assert (link, at.session_state["n"]) == ({"lesson": f"{KEY}.3", "scheme": "none"}, 4)
     at, link = press(at, "lesson-answer-1")
     assert (link, at.session_state["scheme"]) == ({"lesson": f"{KEY}.3.2", "scheme": "layer"}, "layer")
     at, link = press(at, "lesson-back")
@@ -124,7 +124,7 @@ def test_a_step_hides_the_controls_and_before_the_answer_the_numbers(press):
     at, link = press(open_place(f"{KEY}.4", scheme="layer"), "lesson-answer-1")
     assert hidden(at) == ["sidebar", "tabs", "text", "controls", "more"]
     assert "hide" not in link  # it would stay hidden on the way out of the lesson
-    assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs", "answer"]
+    assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs", "text", "answer", "first", "more"]
 
 
 def test_a_presentation_goes_on_with_the_next_step(press):

@@ -32,7 +32,7 @@ PAGES = {
 @pytest.mark.parametrize("claim", QUICK)
 def test_the_measured_verdict_is_the_one_on_record(claim, seed):
     found = measure_claim(CLAIMS[claim], seed)
-    assert found.verdict == CLAIMS[claim].expected, found.says
+    assert found.verdict == CLAIMS[claim].expected, found.text
     if seed == 0:
         shipped = find_shipped_evidence(claim).evidence
         assert [(each.what, each.holds, each.fact) for each in shipped.trials] == [

@@ -179,7 +179,7 @@ def test_an_open_claim_shows_what_there_is_about_it(topic):
         ):
             assert escape_markdown(part) in text or (part == claim.says and not claim.short)
         evidence = find_shipped_evidence(claim.id).evidence
-        assert all(escape_markdown(trial.number) in text for trial in evidence.trials)
+        assert all(escape_markdown(trial.median_and_range) in text for trial in evidence.trials)
         assert all(escape_markdown(verdict.says) in text for verdict in evidence.verdicts)
         assert any("Our result, computed with version" in each for each in texts(panel.caption))
         (see,) = (link.proto for link in panel.get("page_link"))

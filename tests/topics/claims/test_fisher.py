@@ -13,11 +13,11 @@ from normviz.topics.claims.fisher import (
     UNITS,
     FisherModel,
     compute_fisher_information,
-    compute_gain_factors,
+    compute_gain_information,
     compute_output_jacobian,
     compute_scaling_power,
+    compute_unit_xhat,
     get_fisher_block,
-    normalize_sums,
 )
 
 every_model = pytest.mark.parametrize("scheme", SCHEME_KEYS)
@@ -40,9 +40,9 @@ def test_the_jacobian_is_the_derivative(scheme):
         for k in range(INPUTS):
             way = np.zeros_like(w)
             way[k, unit] = step
-            ahead, behind = (normalize_sums(scheme, x, w + each) for each in (way, -way))
+            ahead, behind = (compute_unit_xhat(scheme, x, w + each) for each in (way, -way))
             np.testing.assert_allclose(found[:, :, unit, k], gain * (ahead - behind) / (2 * step), atol=1e-8)
-    np.testing.assert_allclose(np.einsum("niik->nik", found)[..., INPUTS], normalize_sums(scheme, x, w))
+    np.testing.assert_allclose(np.einsum("niik->nik", found)[..., INPUTS], compute_unit_xhat(scheme, x, w))
 
 
 def compute_kl_divergence(outputs, z, other):
@@ -57,7 +57,7 @@ def compute_kl_divergence(outputs, z, other):
 def test_kl_of_a_small_step_is_half_its_square_by_f(model, scheme, seed):
     x, w = model.x, model.w
     way = np.random.default_rng(seed).standard_normal(w.shape) * model.length * 1e-4
-    z, other = (model.gain * normalize_sums(scheme, x, each) for each in (w, w + way))
+    z, other = (model.gain * compute_unit_xhat(scheme, x, each) for each in (w, w + way))
     by_f = get_fisher_block(compute_fisher_information(scheme, model), "w")
     expected = way.T.ravel() @ by_f @ way.T.ravel() / 2
     largest = np.linalg.eigvalsh(by_f)[-1] * np.sum(way**2) / 2
@@ -90,8 +90,8 @@ def test_the_claims_on_how_blocks_scale(model):
 def test_the_gains_information_is_the_prediction_error(scheme):  # N05
     for data in (0.5, 3.0):
         model = FisherModel(seed=5, scale=data, gain=0.7)
-        error, information = compute_gain_factors(scheme, model)
-        square = np.square(normalize_sums(scheme, model.x, model.w)).mean()
+        error, information = compute_gain_information(scheme, model)
+        square = np.square(compute_unit_xhat(scheme, model.x, model.w)).mean()
         assert error == 1.0
         assert information == pytest.approx(square, rel=1e-12)
         assert (square == pytest.approx(1.0, rel=1e-12)) == (scheme in ("batch", "layer"))

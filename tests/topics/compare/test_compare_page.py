@@ -30,7 +30,7 @@ def shown(at):
 @pytest.mark.parametrize(
     "pair", [COMPARABLE_KEYS[k : k + 3] for k in range(0, len(COMPARABLE_KEYS) - 2, 2)], ids="-".join
 )
-@pytest.mark.parametrize("colour", tensor.COLOUR_NAMES)
+@pytest.mark.parametrize("colour", tensor.COLOURING_NAMES)
 def test_every_scheme_in_every_colour(pair, colour):
     at = open_compare(schemes=",".join(pair), colour=colour, focus="1,1,0,2", eps="0.01", **SHAPE)
     schemes = [get_scheme(key, 2, 1) for key in pair]

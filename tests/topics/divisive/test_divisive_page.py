@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from lab_page import latex, open_lab, plots, replaced, said, sound, texts, traces
 from PIL import Image
 
-from normviz.charts.common_charts import encode_data_url
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Rule
@@ -45,7 +44,7 @@ def windows(radius_a, radius_b, axes="HW"):
 
 def levels(at, name):
     """What the picture shows "before" or "after" normalization, in 8 bits."""
-    before, after = plots(at)["contrast picture"]["images"]
+    *_, before, after = plots(at)["contrast picture"]["images"]
     return np.asarray({"before": before, "after": after}[name], dtype=int)
 
 
@@ -61,10 +60,7 @@ def ring(at):
 
 def headline(at):
     """The contrast of the right half over the left half, before and after, in per cent."""
-    return [
-        int(each)
-        for each in re.search(r"In the shadow the contrast is (\d+)% of that .*; normalized, (\d+)%", said(at)).groups()
-    ]
+    return [int(each) for each in re.search(r"(\d+)%(?: to |, normalized )(\d+)%\.", said(at)).groups()]
 
 
 def picture(data="photo", seed=0, light=0.03):
@@ -113,21 +109,38 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     bright = picture(seed=1, light=1.0)
     np.testing.assert_array_equal(levels(at, "before"), drawn(x, bright.min(), bright.max()))
     np.testing.assert_array_equal(levels(at, "after"), drawn(result.xhat, -3, 3))
-    html = " ".join(each.proto.body for each in at.get("html"))
-    assert encode_data_url(drawn(bright, bright.min(), bright.max()).astype(np.uint8).reshape(96, 128)) in html
-    before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
-    assert f"In the shadow the contrast is {before} of that in the light; normalized, {after}." in said(at)
-    ratios = compute_contrast_ratio(bright), compute_contrast_ratio(x), compute_contrast_ratio(result.xhat)
-    assert re.findall(r"<b>(\d+%)</b>", html) == [f"{ratio:.0%}" for ratio in ratios]
-    assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
+    sent = plots(at)["contrast picture"]
+    np.testing.assert_array_equal(np.asarray(sent["images"][0], dtype=int), drawn(bright, bright.min(), bright.max()))
+    ratios = [compute_contrast_ratio(values) for values in (bright, x, result.xhat)]
+    assert headline(at) == [round(100 * ratio) for ratio in ratios[1:]]
+    assert sent["notes"] == [f"contrast of right half: {ratio:.0%}" for ratio in ratios]
+    assert (sent["focus"], sent["reach"]) == (list(ring(at)), [3, 3])
+    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2." in said(at)
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({}, "Normalization brings back the dark half: its contrast rises from"),
+        ({"eps": "0.001"}, "Normalization makes the dark half clearer: its contrast rises from"),
+        ({"eps": "1"}, "The dark half does not come back: contrast"),
+        ({"light": "1"}, "In even light no half is dark: contrast"),
+    ],
+)
+def test_the_headline_names_the_effect_on_the_dark_half(link, words):
+    at = open_page(**link)
+    before, after = headline(at)
+    assert f"### {words} {before}%" in said(at)
+    assert ("brings back" in words) <= (after >= 50)
+    assert ("clearer" in words) <= (before < after < 50)
+    assert ("does not" in words) <= (after <= 1.1 * before)
 
 
 @pytest.mark.parametrize("light", ["1", "0.03"])
 def test_the_picture_is_darkened_only_in_fading_light(light):
     at = open_page(light=light)
     sent = plots(at)["contrast picture"]
-    assert sent["names"] == ["original" if light == "1" else "darkened", "normalized"]
-    assert ("In the shadow" in said(at)) == (light != "1")
+    assert sent["names"] == ["original", *(["darkened"] if light != "1" else []), "normalized"]
 
 
 @DATA
@@ -207,7 +220,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
     v = normalize(x, scheme, 0.0).v[0, :, :, 0]
     row, column = ring(at)
     assert all(str(found) == link.get(name, str(found)) for name, found in (("row", row), ("column", column)))
-    inside = (v[50] if "row" in link else v[6:-6])[..., 8:-8]  # a sixteenth of height and width away from the edges
+    inside = (v[50] if "row" in link else v[24:-24])[..., 32:-32]  # a quarter of height and width away from the edges
     assert v[row, column] == (v[50, 30] if "column" in link else inside.max())
     shown = traces(at, "response")[0]
     assert shown["name"] == "ε = 0.001"

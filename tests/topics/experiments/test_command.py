@@ -20,7 +20,7 @@ from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import format_run_command as command_of
 
-SMALL = ("batch-size", "--steps", "20", "--seeds", "2", "--schemes", "layer")
+SMALL = ("batch-size", "--steps", "20", "--equal", "steps", "--seeds", "2", "--schemes", "layer")
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.catalogue import get_experiment
 
 VERDICTS = {
-    "batch-size": "holds-if",
+    "batch-size": "holds",
     "dropout": "wrong",
     "learning-rate": "holds",
     "convolution": "holds-if",

@@ -102,7 +102,7 @@ def test_its_parts_are_jobs_of_plain_data(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_the_default_takes_seconds(key):
     each = EXPERIMENTS[key]
-    assert each.estimate_seconds(each.setting()) < 90  # on one core, as estimated
+    assert each.estimate_seconds(each.setting()) < 100  # on one core, as estimated
 
 
 def ends(each: Declaration):

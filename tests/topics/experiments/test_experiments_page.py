@@ -21,11 +21,17 @@ from normviz.topics.experiments import batch_size, experiment_runs, panels
 from normviz.topics.experiments.catalogue import EXPERIMENTS, TOPICS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.examples import ExampleResults, get_example_path
-from normviz.topics.experiments.experiment import SCHEME_LOOKS, choose_looks
+from normviz.topics.experiments.experiment import SCHEME_STYLES, choose_styles
 from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, make_name_prefix
 
 SCRIPT = "pages/experiments.py"
-SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
+SMALL = {
+    "show": "batch-size",
+    "batch_size_steps": "20",
+    "batch_size_equal": "steps",
+    "batch_size_seeds": "2",
+    "batch_size_schemes": "layer",
+}
 ALL = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(schemes=("layer",)))
 PARTS = sum(isinstance(part, DenseGrid) for part in ALL)  # those that train
 SOON = 60  # seconds that a test waits at most
@@ -142,7 +148,7 @@ def headlines(at):
 @pytest.fixture
 def shipped(monkeypatch):
     """A result of the small setting that came with the package, as if it were the default; with another verdict."""
-    parts = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(seeds=2, steps=20, schemes=("layer",)))
+    parts = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(seeds=2, steps=20, equal="steps", schemes=("layer",)))
     results = {part: run_to_end(part) for part in parts}
     for arrays in results.values():
         if "test" in arrays:
@@ -203,29 +209,28 @@ def test_other_seeds_are_run_at_once(held):
 def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
-    for place, look in enumerate(range(3), 1):
-        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]} !important;" in style
+    for place, number in ((2, 1), (3, 2)):  # behind "No norm"
+        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[number]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
-    assert [lines[name] for name in ("No norm", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
+    assert [lines[name] for name in ("Batch", "Layer")] == list(THEMES["light"].lines[1:3])
 
 
 def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
-    assert choose_looks(["none", "batch", "layer"]) == (0, 1, 2)
+    assert choose_styles(["none", "batch", "layer"]) == (0, 1, 2)
     for keys in (["layer", "rms", "batch"], ["weight", "layer"], ["batch"]):
         setting = batch_size.Setting(seeds=2, steps=20, schemes=keys)
-        looks = dict(zip(keys, setting.looks, strict=True))
-        assert all(looks.get(key, look) == look for key, look in SCHEME_LOOKS.items())
-        assert len(set(looks.values())) == len(keys)
+        styles = dict(zip(keys, setting.styles, strict=True))
+        assert all(styles.get(key, style) == style for key, style in SCHEME_STYLES.items())
+        assert len(set(styles.values())) == len(keys)
 
 
-def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_the_chosen_rates_are_folded():
+def test_the_first_figure_says_what_its_bars_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("**Data and network:**"))
     assert words.endswith(
         "Lines: means of 8 networks. Bars: 95% confidence intervals of these means. "
         "Points are shifted sideways so that all bars can be seen."
     )
-    assert any("Compare only within one batch size: all train for 200 steps" in text for text in texts(at.markdown))
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)
@@ -270,7 +275,7 @@ def test_a_run_shows_what_came_out_and_keeps_it(server):
 
 def test_what_is_asked_for_without_a_browser_is_the_same():
     at = open_page(**SMALL)
-    assert at.code[0].value == "normviz experiment batch-size --seeds 2 --schemes layer --steps 20"
+    assert at.code[0].value == "normviz experiment batch-size --seeds 2 --schemes layer --steps 20 --equal steps"
 
 
 def test_it_is_cancelled_and_the_rest_run_later(held):

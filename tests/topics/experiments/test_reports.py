@@ -56,7 +56,7 @@ def test_errors_that_clearly_fall_in_the_second_half_of_the_training_are_undertr
 
 def test_a_band_is_scaled_with_its_ends():
     curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, points=True)
-    assert (curve.look, curve.points, curve.apart) == (3, True, False)
+    assert (curve.style, curve.points, curve.apart) == (3, True, False)
     assert curve.y.tolist() == pytest.approx([20.0, 0.1])
     assert curve.low[0] == 0.1
     assert curve.high[0] > 40

@@ -9,9 +9,16 @@ from lab_page import open_lab, plots, replaced, said, sound, texts
 
 from normviz.charts.palette import THEMES
 from normviz.topics.geometry.panels import PANELS
-from normviz.topics.geometry.panels.vectors import write_stage_headline
+from normviz.topics.geometry.panels.vectors import format_stage_headline
 from normviz.topics.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, is_relevant
-from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, LEARNING_RATE, STAGES, normalize_example, take_step
+from normviz.topics.geometry.three_channels import (
+    CIRCLE_RADIUS,
+    LEARNING_RATE,
+    STAGES,
+    ThreeChannelExample,
+    normalize_example,
+    take_step,
+)
 
 SCRIPT = "pages/geometry.py"
 DRAGGED = {"x1 drag", "x2 drag", "x3 drag"}
@@ -132,8 +139,7 @@ def test_the_picture_has_the_vectors_of_layer_norm(eps):
 @pytest.mark.parametrize("x", [(3, 1, -1), (2, 2, 2), (0, 0.5, -0.75)])
 @pytest.mark.parametrize("eps", [0.0, 10.0])
 def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
-    steps = (take_step(times * np.array(x), eps) for times in (1.0, 0.5))
-    assert len(write_stage_headline(*steps, stage).split()) <= 12
+    assert len(format_stage_headline(ThreeChannelExample(*map(float, x), eps, stage)).split()) <= 12
 
 
 def test_the_button_shows_one_stage_after_the_other_and_then_the_first():

@@ -26,7 +26,7 @@ from lab_page import (
 )
 from pairs import each_value
 
-from normviz.charts.colourings import format_colour_name, list_colours
+from normviz.charts.colourings import format_colouring_name, list_colourings
 from normviz.charts.cube import compute_value_levels
 from normviz.charts.cube_layout import LAYOUT_FUNCTIONS
 from normviz.charts.palette import THEMES
@@ -48,7 +48,7 @@ TEXTS = (
     st.text(max_size=12)
     | WORDS
     | st.integers(-9, 99).map(str)
-    | st.sampled_from([*SCHEMES, *tensor.COLOUR_NAMES, *SAMPLES])
+    | st.sampled_from([*SCHEMES, *tensor.COLOURING_NAMES, *SAMPLES])
 )
 COMMON = {"tab", "scheme", "n", "h", "w", "c", "data", "seed", "view", "colour"}
 AFFINE = {"eps", "gain", "bias"}
@@ -99,8 +99,8 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    colours = list_colours(lab.has_affine(SCHEMES[key]))
-    names = [format_colour_name(colour, SCHEMES[key]) for colour in colours]
+    colours = list_colourings(lab.has_affine(SCHEMES[key]))
+    names = [format_colouring_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
     assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].is_weight_scheme,) * 2
     for number, (colour, named) in enumerate(zip(colours, names, strict=True)):

@@ -8,7 +8,7 @@ from strategies import uneven_array
 
 from normviz.charts.cube import LEVELS_PER_HUE, build_stages_data
 from normviz.core.fields import FULL, OWN, Field, Rule
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.topics.lab.stages import COPIED, build_stages
 
@@ -19,7 +19,7 @@ def played(key, shape=SHAPE, **numbers):
     scheme, x = SCHEMES[key], uneven_array(shape, 0)
     gain, bias, eps = (numbers.get(name, usual) for name, usual in (("gain", 1.0), ("bias", 0.0), ("eps", 1e-5)))
     result = normalize(x, scheme, eps, gain, bias)
-    return scheme, x, result, list(build_stages(scheme, x, result, LayerNumbers(eps, gain, bias, 0.25)))
+    return scheme, x, result, list(build_stages(scheme, x, result, LayerScalars(eps, gain, bias, 0.25)))
 
 
 def divisor_of(scheme, symbol):
@@ -30,7 +30,7 @@ def divisor_of(scheme, symbol):
 def test_where_a_square_leaves_the_range_of_a_float_its_root_is_shown():
     x = uneven_array(SHAPE, 0) * 1e200
     result = normalize(x, SCHEMES["batch"], 1e-5)
-    symbols = [stage.symbol for stage in build_stages(SCHEMES["batch"], x, result, LayerNumbers(1e-5, 1.0, 0.0))]
+    symbols = [stage.symbol for stage in build_stages(SCHEMES["batch"], x, result, LayerScalars(1e-5, 1.0, 0.0))]
     assert symbols[4:6] == ["√(σ² + ε)"] * 2
 
 
@@ -97,7 +97,7 @@ def check_broadcasts(found, shape):
 def test_a_broadcast_copies_nothing_along_an_axis_with_windows():
     scheme = SCHEMES["custom"].with_fields(None, Field((OWN, FULL, FULL, Rule("window", 1))))
     x = uneven_array(SHAPE, 0)
-    found = list(build_stages(scheme, x, normalize(x, scheme, 1e-5, 1.0, 0.0), LayerNumbers(1e-5, 1.0, 0.0)))
+    found = list(build_stages(scheme, x, normalize(x, scheme, 1e-5, 1.0, 0.0), LayerScalars(1e-5, 1.0, 0.0)))
     check_broadcasts(found, SHAPE)
     assert [stage.axes for stage in found if stage.symbol == "mean x²"][1] == [
         (4, "kept"), (1, COPIED), (1, COPIED), (6, "kept"),
@@ -128,7 +128,7 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
     def told(**rules):
         field = Field(tuple(Rule.parse(rules.get(axis, "own")) for axis in "NHWC"))
         scheme = SCHEMES["custom"].with_fields(field, None)
-        return list(build_stages(scheme, x, normalize(x, scheme), LayerNumbers(0.0, 1.0, 0.0)))[1]
+        return list(build_stages(scheme, x, normalize(x, scheme), LayerScalars(0.0, 1.0, 0.0)))[1]
 
     alone, beside, whole = told(C="window(1)"), told(H="full", C="window(1)"), told(C="window(9)")
     assert (alone.slides, alone.gathered) == (True, None)

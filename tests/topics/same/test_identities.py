@@ -82,7 +82,7 @@ def by_torch(side, x, eps):
         "group": lambda: first(torch.nn.GroupNorm(scheme.parameters["groups"], c, eps, dtype=x.dtype)),
         "rms": lambda: torch.nn.RMSNorm(c, eps, dtype=x.dtype),
         "weight": lambda: weight_by_torch,
-        "whitening": lambda: lambda z: by_eigh(z, scheme.count_matrices(z.shape), eps),
+        "whitening": lambda: lambda z: by_eigh(z, scheme.count_covariances(z.shape), eps),
         "divisive": lambda: (
             lambda z: torch.tensor(general_form(z.numpy(), scheme.summation, scheme.suppression, eps)[1])
         ),

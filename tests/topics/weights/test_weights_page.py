@@ -79,10 +79,11 @@ def test_every_view(show, layer, theme):
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_control_that_means_something_is_offered(show):
     at = open_page(show=show)
-    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
-    expected = {param.name for param in PARAMS if is_relevant({"show": show}, param.name)}
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
+    view = {"show": show, "length": 4.0, "start": 1.0}
+    expected = {param.name for param in PARAMS if is_relevant(view, param.name)}
     sliders = [slider.label for slider in at.slider]
-    assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"]}[show]
+    assert sliders == {"norm": ["Training step"], "spectral": ["Step of the power iteration"]}[show]
     offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label not in sliders}
     assert offered | {name for name in LAST if LAST[name][0] == show} == expected
 
@@ -115,16 +116,8 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     run, shown = runs["weight"], said(at).replace("−", "-")
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
-    scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(80.0, 32, 2.0, 0.5, 3)).losses[-1]
-    assert (
-        "A shorter v makes larger turns: at first the direction changes as if the learning rate were (g/‖v‖)² = **16**"
-        in shown
-    )
-    weight, plain = (f"{runs[key].losses[-1]:.2f}" for key in ("weight", "plain"))
-    reached = (
-        f"reaches a loss of **{scaled:.2f}**, weight norm {weight}, plain SGD with the same learning rate {plain}."
-    )
-    assert reached in shown
+    assert "At first w = 4 · v" in shown
+    assert "as if the learning rate were 4 · 4 = **16** times as large" in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -133,18 +126,18 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
 @pytest.mark.parametrize(
     ("setting", "signs", "words"),
     [
-        (Setting(), (-1, -1), "Weight norm is faster here because it turns w 16 times as fast."),
+        (Setting(), (-1, -1), "Yes, here: 15 steps with weight norm reach the loss of 200 without."),
+        (Setting(rate=1.0), (-1, 0), "Here it is faster at first. After 200 steps both losses are about equal."),
         (
-            Setting(rate=0.01, length=2.0, start=0.5),
-            (-1, -1),
-            "Weight norm is faster here because it turns w 16 times as fast.",
+            Setting(start=2.0, length=2.0),
+            (0, -1),
+            "Yes, here: 173 steps with weight norm reach the loss of 200 without.",
         ),
-        (Setting(rate=1.0), (-1, 0), "it is faster at first. After 200 steps both losses are about equal."),
-        (Setting(start=2.0, length=2.0), (0, -1), "it is no faster at first, but its loss is lower after 200 steps."),
-        (Setting(length=1.0, rate=3.0), (0, 0), "it does not: both losses are about equal."),
-        (Setting(start=4.0), (0, 1), "it does not"),
-        (Setting(start=4.0, rate=1.0), (1, 0), "it is slower at first. After 200 steps both losses are about equal."),
-        (Setting(start=10.0), (1, 1), "it is slower"),
+        (Setting(length=1.0, rate=3.0), (0, 0), "Here it is as fast at first. After 200 steps both losses are"),
+        (Setting(start=4.0), (0, 1), "No, here: 157 steps without weight norm reach the loss of 200 with it."),
+        (Setting(start=4.0, rate=1.0), (1, 0), "Here it is slower at first. After 200 steps both losses are"),
+        (Setting(start=10.0), (1, 1), "No, here: 42 steps without weight norm reach the loss of 200 with it."),
+        (Setting(rate=100.0), (1, -1), "Here the loss ends at 0.10 with weight norm, at 0.17 without."),
     ],
 )
 def test_the_headline_is_the_answer_of_the_setting(setting, signs, words):
@@ -152,24 +145,57 @@ def test_the_headline_is_the_answer_of_the_setting(setting, signs, words):
     weight, plain = (runs_of(setting)[key].losses for key in ("weight", "plain"))
     ratios = weight[1:21].mean() / plain[1:21].mean(), weight[-1] / plain[-1]
     assert signs == tuple(int(ratio > 1 / 0.95) - int(ratio < 0.95) for ratio in ratios)
-    losses = f": after 200 steps the loss is {weight[-1]:.2f}, without weight norm {plain[-1]:.2f}."
-    expected = words if words.startswith("Weight norm") else f"Here {words}{'' if words.endswith('.') else losses}"
-    assert f"### {expected}" in said(open_page(**link, step=str(STEPS)))
-    assert f"### {expected}" not in said(open_page(**link, step=str(STEPS - 1)))
+    at = open_page(**link, step=str(STEPS))
+    assert f"### {words}" in said(at)
+    assert f"### {words}" not in said(open_page(**link, step=str(STEPS - 1)))
+    arrows = [each for each in plots(at)["loss"]["figure"]["layout"].get("annotations", ()) if each["showarrow"]]
+    assert len(arrows) == ("reach" in words)
+    for arrow in arrows:
+        better, other = (weight, plain) if signs[1] < 0 else (plain, weight)
+        assert f" {arrow['x']} steps" in words
+        assert arrow["y"] == arrow["ay"] == other[-1]
+        assert better[arrow["x"] - 1] > other[-1] >= better[arrow["x"]]
 
 
-def test_equal_lengths_have_no_third_curve_and_a_longer_v_makes_smaller_turns():
-    at = open_page(start="4")
+def test_a_run_that_ends_no_lower_than_it_began_has_no_equal_loss():
+    plain = run_sgd(PARAMETRIZATIONS["plain"], Setting())
+    runs = {"weight": plain, "plain": plain._replace(losses=plain.losses[::-1])}
+    assert panels._format_headline(runs, STEPS) == "Here the loss ends at 0.23 with weight norm, at 0.84 without."
+
+
+@pytest.mark.parametrize(
+    ("link", "name"),
+    [
+        ({}, "without weight norm, at 16 times the learning rate"),
+        ({"start": "10"}, "without weight norm, at 0.16 times"),
+    ],
+)
+def test_the_run_at_another_learning_rate_is_shown_on_demand(link, name):
+    at = open_page(**link)
     assert list(drawn(at, "loss")) == [*RUN_NAMES.values()]
-    assert "At first v is as long as w" in said(at)
-    assert "A longer v makes smaller turns" in said(open_page(start="10"))
+    assert "Is it the step size?" not in said(at)
+    at = sound(at.toggle(key=PREFIX + "scaled").set_value(True).run())
+    assert at.query_params == link | {"scaled": "1"}
+    factor = 16.0 if not link else 0.16
+    scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=factor * Setting().rate)).losses
+    *_, (found, values) = drawn(at, "loss").items()
+    assert found.startswith(name)
+    np.testing.assert_allclose(values, scaled)
+    assert f"at **{scaled[-1]:.2f}** {name}" in said(at)
+    assert ("larger steps alone explain" in said(at)) == (not link)
 
 
-def test_weight_norm_is_faster_by_itself_if_plain_sgd_with_as_large_steps_ends_higher():
-    high, low = (run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=rate)) for rate in (0.1, 1.0))
-    runs = {"weight": low._replace(v=low.v / 2), "plain": high, "scaled": high}
-    assert panels._format_headline(runs, STEPS).startswith("Here it does: after 200 steps the loss is 0.10")
-    assert panels._format_headline(runs | {"scaled": low}, STEPS) == panels.STEP_SIZE_ANSWER.format(factor="4")
+def test_equal_lengths_have_no_other_learning_rate():
+    at = open_page(start="4", scaled="1")
+    assert list(drawn(at, "loss")) == [*RUN_NAMES.values()]
+    run = runs_of(Setting(start=4.0))["weight"]
+    ratio = run.g[-1] / run.lengths[-1]
+    assert (
+        f"At first w = v, so weight norm turns w as fast as training w itself. After 200 steps w = {ratio:.3g} · v"
+        in (said(at))
+    )
+    assert f"as if the learning rate were {ratio:.3g} · {ratio:.3g} = **{ratio**2:.3g}** times as large" in said(at)
+    assert not at.toggle
 
 
 def test_before_the_first_step_the_answer_is_hidden():
@@ -183,7 +209,7 @@ def test_before_the_first_step_the_answer_is_hidden():
 def legends(at):
     """Whether each legend of the page explains both runs."""
     shown = [each.proto.body for each in at.get("html") if "nv-legend" in each.proto.body]
-    return ["SGD changes w itself" in each and "SGD changes v and g" in each for each in shown]
+    return ["trains w." in each and "trains v and g" in each for each in shown]
 
 
 def drawn(at, key):
@@ -205,8 +231,6 @@ def test_the_pictures_show_the_steps_so_far(step):
     for key, name in RUN_NAMES.items():
         np.testing.assert_allclose(drawn(at, "plane")[name], runs[key].w[until, 1])
         np.testing.assert_allclose(drawn(at, "loss")[name], runs[key].losses[until])
-    scaled = run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=16 * Setting().rate))
-    np.testing.assert_allclose(drawn(at, "loss")["without, at 16 times the learning rate"], scaled.losses[until])
     np.testing.assert_allclose(drawn(at, "length")["‖v‖"], run.lengths[until])
     np.testing.assert_allclose(drawn(at, "length")["g"], run.g[until])
     assert axes(at) == axes(open_page(step="100"))  # nothing jumps

@@ -80,7 +80,7 @@ def test_shipped_results_are_computed_by_this_code():
     for normalized, name in learning.KIND_NAMES.items():
         again, shipped = (
             saturation.train_and_measure(setting, normalized, 2).learned,
-            learning.find_shipped(setting)[name],
+            learning.find_shipped_results(setting)[name],
         )
         np.testing.assert_allclose(again.accuracy[:3], shipped.accuracy[:3, :2], atol=0.02)
         np.testing.assert_allclose(again.accuracy[-1], shipped.accuracy[-1, :2], atol=0.1)
@@ -90,8 +90,8 @@ def test_shipped_results_are_computed_by_this_code():
 
 @pytest.mark.parametrize("change", [{"depth": 4}, {"seed": 1}, {"start": 3.0}, {"rate": 2.0}])
 def test_no_result_is_shipped_for_other_networks(change):
-    assert learning.find_shipped(replace(saturation.Setting(), **change)) is None
-    assert (learning.find_sweeps(replace(saturation.Setting(), **change)) is None) == ("rate" not in change)
+    assert learning.find_shipped_results(replace(saturation.Setting(), **change)) is None
+    assert (learning.find_shipped_sweeps(replace(saturation.Setting(), **change)) is None) == ("rate" not in change)
 
 
 def test_the_rate_is_chosen_by_validation_digits():

@@ -137,7 +137,7 @@ def test_what_is_drawn_is_what_is_made(stage, link):
 def test_the_figures_say_the_accuracies_of_the_networks_drawn():
     for start in ("4", "0.5"):
         at = open_page(start=start)
-        found = learning.find_shipped(saturation.Setting(start=float(start)))
+        found = learning.find_shipped_results(saturation.Setting(start=float(start)))
         levels = [format_mean_percent(found[name].accuracy[-1]) for name in learning.KIND_NAMES.values()]
         for key, level in zip(("learning", "learning normalized"), levels, strict=True):
             assert level in str(plots(at)[key]["figure"]["layout"])
@@ -147,7 +147,7 @@ def test_the_figures_say_the_accuracies_of_the_networks_drawn():
 
 
 def test_the_answer_counts_the_rates_at_which_all_networks_learn():
-    sweeps = learning.find_sweeps(saturation.Setting())
+    sweeps = learning.find_shipped_sweeps(saturation.Setting())
     plain, normed = (sweeps[name].robust_count for name in learning.KIND_NAMES.values())
     assert normed > plain
     at = open_page()
@@ -161,7 +161,7 @@ def test_the_sentences_on_saturation_follow_the_run():
     learns, stuck = said(open_page(show="saturation", rate="1")), said(open_page(show="saturation", start="8"))
     assert "have not learned to read" not in learns
     assert "Those without have not learned to read" in stuck
-    shares = learning.find_shipped(saturation.Setting(start=8.0))["without batch norm"].saturated
+    shares = learning.find_shipped_results(saturation.Setting(start=8.0))["without batch norm"].saturated
     assert format_mean_percent(shares[:, shares.mean(0).argmax()]) in stuck
     small = said(open_page(show="saturation", start="0.5", rate="0.03"))
     assert "Nothing saturates here" in small

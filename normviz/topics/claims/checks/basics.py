@@ -62,14 +62,15 @@ class AffineNoise:
 
 
 @lru_cache(maxsize=8)
-def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Train deep sigmoid networks; return the test accuracies and the mean shifts of the layers' inputs, by seed.
+def train_with_noise(has_norm: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Train with noise of size `noise` on γ and β; return test accuracies and mean shifts by seed.
 
-    The shift is the change of the mean input of a unit from one step to the next, over all hidden units and steps.
+    The networks have batch norm if `has_norm`. The shift is the change of a unit's mean input from one step to the
+    next, over all hidden units and steps.
     """
     seeds = tuple(list_seeds(seed))
     ones, zeros = (1.0,) * len(seeds), (0.0,) * len(seeds)
-    plan = TrainingPlan((50,) * 5, "sigmoid", normalized, 3.0, 300, 4.0, ones, zeros, seeds)
+    plan = TrainingPlan((50,) * 5, "sigmoid", has_norm, 3.0, 300, 4.0, ones, zeros, seeds)
     watch = AffineNoise(noise, plan.steps, seed)
     network, _ = train_networks(plan, watch)
     return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
@@ -84,7 +85,7 @@ def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tup
 def check_covariate_shift(seed: int) -> Iterator[Trial]:
     """Yield trials that measure accuracy and shift of layers' inputs without batch norm, with it, and with noise."""
     (plain, shift), (normed, small), (noisy, large) = (
-        measure_accuracy_and_shift(normalized, noise, seed)
+        train_with_noise(normalized, noise, seed)
         for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
     )
     values = (normed - noisy) / (normed - plain)

@@ -69,7 +69,7 @@ SCALING_LINK = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&del
     condition="The variance is below 1 where ε matters. It is var/(var + ε): 1 at ε = 0, nearly 1 where var is far "
     "above ε, and next to nothing in a channel that hardly varies. The mean is 0.")  # fmt: skip
 def check_output_moments(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure the mean and variance of x̂ over N, H, W, at ε = 0 and, for small channels, with ε."""
+    """Yield trials that measure the mean and variance of x̂ over N, H, W, at ε = 0 and, where x is small, with ε."""
 
     def furthest(scale: float, eps: float, smoothed: bool, each: int) -> float:
         x = scale * sample_uneven(CONV_BATCH_SHAPE, each)
@@ -133,8 +133,8 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     condition="With fixed statistics, only a scale and shift remain. The average lags: while the mean drifts "
     "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
     "parameters do not stop it; evaluation mode does.")  # fmt: skip
-def check_folded_average(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare outputs of a layer with weights that change, with batch norm and with it folded in."""
+def check_inference_map(seed: int) -> Iterator[Trial]:
+    """Yield trials that measure how exactly inference is one affine map, and how far moving averages lag behind."""
     keras, momentum = CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
 
@@ -162,7 +162,10 @@ def check_folded_average(seed: int) -> Iterator[Trial]:
 
 
 def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[float, ...]:
-    """Return the largest gap "xhat", "du" or "dw" of weights aW from W over all a, at ε = 0, by seed from `seed` on."""
+    """Return how far weights aW alter x̂ ("xhat") or the gradient by inputs ("du") or weights ("dw"), by seed.
+
+    Each value is the largest relative difference over all a of `WEIGHT_FACTORS`, at ε = 0.
+    """
 
     def worst(each: int) -> float:
         at = scaling.make_linear_layer(CONV_BATCH_SHAPE, each)
@@ -199,9 +202,9 @@ def check_output_invariance(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, measure_worst_scaling_gap("none", "xhat", seed), 1.0, fact=True)
 
 
-def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Trial]:
-    """Yield trials on the gap of a quantity, "du" or "dw", between aW and W: with batch norm, and without it."""
-    what = f"largest difference of {difference}"
+def _compare_scaled_weights(description: str, quantity: str, seed: int) -> Iterator[Trial]:
+    """Yield trials that compare gradients by u ("du") or W ("dw") for weights aW and W, with and without batch norm."""
+    what = f"largest difference of {description}"
     batch, none = (measure_worst_scaling_gap(key, quantity, seed) for key in ("batch", "none"))
     yield expect_equal(f"{what}, at a = 0.01, 3 and 100, ε = 0", batch)
     yield expect_at_least(f"{what} without batch norm, at a = 100", none, 1.0, fact=True)
@@ -214,7 +217,7 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
     condition="The output is the same function of the layer below.")  # fmt: skip
 def check_input_gradient(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the input gradient ∂L/∂u of a layer with weights aW and with W, for the same ∂L/∂x̂."""
-    yield from _compare_scaling("∂L/∂u with aW from that with W", "du", seed)
+    yield from _compare_scaled_weights("∂L/∂u with aW from that with W", "du", seed)
 
 
 @CLAIMS.add("B06", "004", "holds", f"{SCALING_LINK}&eps=0",
@@ -224,14 +227,14 @@ def check_input_gradient(seed: int) -> Iterator[Trial]:
     condition="The loss is the same, but the weights are doubled.")  # fmt: skip
 def check_weight_gradient(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the weight gradients a · ∂L/∂(aW) and ∂L/∂W, for the same ∂L/∂x̂."""
-    yield from _compare_scaling("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
+    yield from _compare_scaled_weights("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
 
 
 @CLAIMS.add("B07", "004", "holds", "/gradients?show=formula&scheme=batch&torch=1",
     says="The backward formulas printed with batch norm's Algorithm 1 are its gradients.",
     condition="They agree with PyTorch's automatic gradients.")  # fmt: skip
-def check_algorithm_1(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the gradients by the paper's printed lines and by this app with PyTorch's autograd."""
+def check_batch_norm_gradients(seed: int) -> Iterator[Trial]:
+    """Yield trials that compare batch norm's gradients in its paper's formulas, and in this app, with autograd's."""
 
     def printed(each: int) -> float:
         at = make_small_tensors(SCHEMES["batch"], CONV_BATCH_SHAPE, each)

@@ -56,7 +56,7 @@ def repeat_named_over_seeds(seed: int, measure: Callable[[int], Mapping[str, flo
 
 
 def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest difference of two arrays, divided by the largest magnitude."""
+    """Return the largest difference of two arrays, divided by the largest magnitude in both."""
     return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
 
 
@@ -65,7 +65,7 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the notes' ∂L/∂γ and ∂L/∂β of an example, summed over a mini-batch, with autograd's."""
+    """Yield trials that compare printed formulas of ∂L/∂γ and ∂L/∂β, summed over a mini-batch, with autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
         at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, each)
@@ -110,7 +110,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare the notes' ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε."""
+    """Yield trials that compare the printed ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε, as ε = s²."""
 
     def gaps(each: int) -> dict[str, float]:
         at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each), SMOOTHING_EPS**0.5
@@ -126,7 +126,7 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
 
 
 def measure_exponents(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Return for each scheme, over several seeds, the k with which a block grows as cᵏ if `change` grows by c."""
+    """Return `compute_scaling_power` by scheme, with one power per seed, for "normal" or "bernoulli" `outputs`."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
@@ -136,7 +136,7 @@ def measure_exponents(seed: int, block: str, change: str, outputs: str = "normal
 
 
 def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
-    """Return a trial that holds if all measured powers equal the expected one up to rounding."""
+    """Return a trial that holds if all measured powers equal the expected one up to rounding; `fact`: see `Trial`."""
     return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
 
 
@@ -182,7 +182,8 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
     def off(outputs: str) -> tuple[float, ...]:
         def furthest(each: int) -> float:
             parts = [
-                fisher.compute_gain_factors(key, fisher.FisherModel(outputs, seed=each)) for key in ("batch", "layer")
+                fisher.compute_gain_information(key, fisher.FisherModel(outputs, seed=each))
+                for key in ("batch", "layer")
             ]
             return max(abs(part.information / part.error - 1) for part in parts)
 
@@ -199,7 +200,7 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
 
 @lru_cache(maxsize=256)
 def measure_layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
-    """Return how far each transformation of Table 1, with δ = 3, changes a layer's output, by transformation key."""
+    """Return how far each transformation, with δ = 3, changes the output of the scheme `key`, by transformation key."""
     found = measure_forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, TWIN_POSITIONS]
     return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
 
@@ -216,7 +217,7 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
     "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
     asked=True)  # fmt: skip
 def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure which changes of Table 1 alter layer norm's x̂, with and without weight norm before."""
+    """Yield trials that measure which changes of weights or data alter layer norm's x̂, alone and after weight norm."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
     values = measure_layer_gap("layer-weight", vector, seed)
     yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", values)
@@ -238,8 +239,8 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     says="A larger ε takes away the invariances to factors, and none to shifts.",
     condition="ε changes the divisor only; the mean still cancels shifts.",
     asked=True)  # fmt: skip
-def check_smoothing_fade(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure, at several ε, how far changes of Table 1 alter x̂ that have no effect at ε = 0."""
+def check_larger_eps(seed: int) -> Iterator[Trial]:
+    """Yield trials that measure how far factors and shifts alter x̂ at larger ε, if they leave it unchanged at ε = 0."""
 
     def measure(each: int) -> dict[str, float]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}

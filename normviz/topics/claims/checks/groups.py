@@ -40,8 +40,8 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     says="In instance norm, the variance is taken around the mean of the whole example.",
     condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
     "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
-def check_mean_index(seed: int) -> Iterator[Trial]:
-    """Yield trials that measure x̂ with the source's variance, around the mean of the example and of the channel."""
+def check_instance_norm_mean(seed: int) -> Iterator[Trial]:
+    """Yield trials that compare x̂ with PyTorch's: squares averaged around an example's mean, or a channel's."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )

@@ -17,8 +17,8 @@ from normviz.topics.claims.checks.tensors import (
     LAYER_NORM_VARIANTS,
     measure_identity_gap,
     measure_scheme_gap,
-    measure_shares_over_seeds,
     measure_torch_gap,
+    repeat_change_shares,
 )
 from normviz.topics.claims.claim import ClaimList
 from normviz.topics.claims.seeds import repeat_over_seeds
@@ -43,16 +43,16 @@ def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that measure which x̂ change with one unit of one example, in a dense layer and in a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
-        own, others = measure_shares_over_seeds("layer", shape, seed)
+        own, others = repeat_change_shares("layer", shape, seed)
         yield expect_at_least(f"{own_share}, {name} layer", own, 1)
         yield expect_at_most(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0)
     for key in ("layer-channels", "layer-spatial"):
-        own, _ = measure_shares_over_seeds(key, CONV_SHAPE, seed)
+        own, _ = repeat_change_shares(key, CONV_SHAPE, seed)
         what = f"{own_share}, conv layer, with statistics over {LAYER_NORM_VARIANTS[key]} alone"
         yield expect_at_most(what, own, 0.5, fact=True)
 
 
-def measure_companion_effect(key: str, seed: int) -> float:
+def measure_mini_batch_effect(key: str, seed: int) -> float:
     """Return the largest change of x̂ if a digit is normalized alone, not in its mini-batch, behind a convolution."""
     x = stream_summed_inputs(Setting("conv", seed=seed), [OBSERVED_BATCH - 1])[0]
     alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
@@ -75,7 +75,7 @@ def measure_inference_gap(seed: int) -> float:
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ of digits in a mini-batch and alone, for variants of layer norm and batch norm."""
     for key, axes in LAYER_NORM_VARIANTS.items():
-        effects = repeat_over_seeds(seed, partial(measure_companion_effect, key))
+        effects = repeat_over_seeds(seed, partial(measure_mini_batch_effect, key))
         yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effects)
     kept = [len(SCHEMES[key].keeps) for key in LAYER_NORM_VARIANTS]
     yield expect_at_most("arrays that layer norm keeps beside γ and β, over all three variants", kept, 0)
@@ -102,7 +102,7 @@ def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
     "channels, which batch norm never does.")  # fmt: skip
 def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare all three variants with batch norm at N = 1."""
+    """Yield trials that compare three variants of layer norm with batch norm at N = 1."""
     gaps = {key: measure_scheme_gap(key, "batch", (1, *CONV_SHAPE[1:]), seed) for key in LAYER_NORM_VARIANTS}
     yield expect_equal("largest difference from batch norm's x̂ at N = 1: over H, W", gaps["layer-spatial"])
     what = "largest difference from batch norm's x̂ at N = 1: over H, W, C"
@@ -120,7 +120,7 @@ def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     for key, axes in LAYER_NORM_VARIANTS.items():
         gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
         yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
-    others = [share for key in LAYER_NORM_VARIANTS for share in measure_shares_over_seeds(key, CONV_SHAPE, seed)[1]]
+    others = [share for key in LAYER_NORM_VARIANTS for share in repeat_change_shares(key, CONV_SHAPE, seed)[1]]
     what = "share of the other examples' x̂ that changes with one unit, over all three variants and all seeds"
     yield expect_at_most(what, others, 0, fact=True)
     what = "largest difference between the source's own code and x̂ over C"
@@ -203,7 +203,7 @@ def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
     "over H and W too, which the default does not.")  # fmt: skip
 def check_keras_axes(seed: int) -> Iterator[Trial]:
-    """Yield trials that count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
+    """Yield trials that count the means of Keras's batch norm and layer norm with their default axis."""
     shape = (3, 5, 7, 11)
     n, h, w, c = shape
     on = f", on N, H, W, C = {str(shape)[1:-1]}"

@@ -128,7 +128,7 @@ def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -
 def measure_recentring_gap(
     key: str, seed: int, channels: int = 1, tau_count: int = 1, padding_mode: PaddingMode = ""
 ) -> tuple[float, ...]:
-    """Return by seed how far adding τ to the digits, one number or one per channel, changes a scheme's output."""
+    """Return by seed how far one shift of the digits, or one per channel (`tau_count`), changes the output of `key`."""
 
     def moved(each: int) -> float:
         rng, scheme = np.random.default_rng(each), SCHEMES[key]
@@ -199,7 +199,7 @@ def check_padding(seed: int) -> Iterator[Trial]:
     "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
     "that cancel need no other learning rate.")  # fmt: skip
 def check_equal_training(seed: int) -> Iterator[Trial]:
-    """Yield trials that train twins of the invariant cells of Table 1, at equal learning rates and at matched ones."""
+    """Yield trials that train under transformations that leave x̂ as it is, at 1 and at δ² times the learning rate."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
     weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
     others = [cell.training_gap for cell in cells if cell not in weights]

@@ -85,7 +85,7 @@ def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=64)
 def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
-    """Return the keys of the transformations of Table 1 that leave a dense layer's output unchanged at ε = 0."""
+    """Return the keys of the transformations that the scheme `key` cancels behind a dense layer at ε = 0."""
     gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
     return frozenset(
         name for name, change in TRANSFORMATIONS.items() if is_within_rounding(gaps[find_network_index(change)])
@@ -156,7 +156,7 @@ def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
     condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
     "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.")  # fmt: skip
-def check_lower_bound(seed: int) -> Iterator[Trial]:
+def check_spectral_lower_bound(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how much a layer with spectral norm shrinks pairs, and the slopes of a critic."""
 
     @lru_cache(maxsize=16)
@@ -284,8 +284,8 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
 @CLAIMS.add("D01", "000", "holds", "/identities?row=windows-batch",
     says="Batch and layer norm are special cases of divisive normalization.",
     condition="Each averages over another range of the same formula.")  # fmt: skip
-def check_general_form(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare batch norm and layer norm with the general form over the same elements."""
+def check_ren_table_2(seed: int) -> Iterator[Trial]:
+    """Yield trials that compare batch norm and layer norm with one formula that averages over the ranges of a table."""
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))

@@ -15,7 +15,6 @@ from normviz.topics.geometry.three_channels import (
     ForwardPass,
     ThreeChannelExample,
     format_vector,
-    take_step,
 )
 from normviz.ui.link import View, draw_segments
 from normviz.ui.settings import Controls
@@ -32,26 +31,26 @@ TURN_TOLERANCE = 1e-3
 def show(view: View, theme: str) -> None:
     """Show one example's three channels as a vector in space, at a stage of layer norm, with controls of x and ε."""
     example = build_settings(ThreeChannelExample, view)
-    long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     controls = Controls(Page, PREFIX, view, is_relevant)
     _choose_stage(example.stage)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        drawn = draw_vectors(long, short, example.stage, theme)
+        drawn = draw_vectors(example, theme)
         show_figure(drawn.figure, "space", drawn.alt, drawn.height)
     with right:
-        st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
-        st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
+        st.markdown(f"### {format_stage_headline(example)}")
+        st.markdown(format_stage_explanation(example))
         dragged = st.columns(2)
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
 
 
-def draw_vectors(long: DescentStep, short: DescentStep, stage: str, theme: str) -> DrawnFigure:
-    """Draw the vectors of a stage in space, with a text alternative."""
-    figure = draw_step(long, short, theme) if stage == "step" else draw_stage(long.before, stage, theme)
-    return DrawnFigure(figure, _write_alt_text(long, short, stage), "min(29rem, 72vw, 58vh)")
+def draw_vectors(example: ThreeChannelExample, theme: str) -> DrawnFigure:
+    """Draw the vectors of the example's stage in space, with a text alternative."""
+    long, short = example.take_steps()
+    figure = draw_step(long, short, theme) if example.stage == "step" else draw_stage(long.before, example.stage, theme)
+    return DrawnFigure(figure, _format_alt_text(long, short, example.stage), "min(29rem, 72vw, 58vh)")
 
 
 def _choose_stage(stage: str) -> None:
@@ -67,8 +66,9 @@ def _choose_stage(stage: str) -> None:
         draw_segments(PREFIX + "stage", "Stage", STAGES)
 
 
-def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Return the headline of a stage: what it does to the vectors, with numbers."""
+def format_stage_headline(example: ThreeChannelExample) -> str:
+    """Return the headline of the example's stage: what it does to the vectors, with numbers."""
+    (long, short), stage = example.take_steps(), example.stage
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
@@ -82,8 +82,9 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
-def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
-    """Return the explanation of a stage below its picture, in sentences."""
+def format_stage_explanation(example: ThreeChannelExample) -> str:
+    """Return the explanation of the example's stage below its picture, in sentences."""
+    (long, short), stage = example.take_steps(), example.stage
     one = long.before
     if stage == "centre":
         return (
@@ -94,7 +95,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     if stage == "divide":
         return (
             f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {format_vector(one.xhat)}. "
-            + _describe_xhat_position(one, eps)
+            + _describe_xhat_position(one, example.eps)
         )
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
@@ -120,7 +121,7 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
     return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
 
-def _write_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
+def _format_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
     one = long.before
     drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}
     said = "; ".join(f"{name}: {format_vector(each)}" for name, each in drawn.items())

@@ -11,7 +11,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.kinds import KIND_FORMULAS
-from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
+from normviz.describe.snippets import BACKWARD_FRAMEWORKS, format_backward_snippet
 from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import draw_tensor_map
@@ -55,12 +55,12 @@ def show_formula(view: View, theme: str) -> None:
     _show_comparison(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
-            tab.code(write_backward_snippet(scheme, framework, shape, eps), "python")
+            tab.code(format_backward_snippet(scheme, framework, shape, eps), "python")
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
     """Show a note for schemes that normalize weights too, whose weight part the small tensor leaves out."""
-    said = wording.explain_front_scheme([scheme])
+    said = wording.explain_weight_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 
@@ -70,7 +70,7 @@ def _show_formulas(scheme: Scheme) -> None:
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     symbols = (symbol for name, symbol in LINE_SYMBOLS.items() if name in there)
-    found = join_words(["∂L/∂x", *symbols, *scheme.inside], "and")
+    found = join_words(["∂L/∂x", *symbols, *scheme.function_parameters], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂L/∂y to {found}."
     )
@@ -124,7 +124,7 @@ def draw_gradient_map(comparison: GradientComparison, key: str, theme: str) -> D
 
 
 def tabulate_sums(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list[str]]:
-    """Return the columns of a table, by name, with the sums of both gradients and of both times x."""
+    """Return the columns of a table, by name, with the sums of ∂L/∂x̂ and ∂L/∂x, and of their products with x."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
     rows: dict[str, list[str]] = {"": [], "d": [], "∂L/∂x": []}
     for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
@@ -152,12 +152,12 @@ def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
 
 
 def _show_comparison(
-    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, torch: bool
+    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, has_autograd: bool
 ) -> None:
-    """Show a table with a row per gradient: its largest value, and the differences of the other computations."""
+    """Show by gradient its largest value, and how far central differences and, if wanted, autograd are from it."""
     exact = comparison.formula
     others = {"central differences": comparison.differences}
-    if torch:
+    if has_autograd:
         others["autograd (PyTorch)"] = cached_autograd(scheme, tensors, eps)
     rows = [name for name in GRADIENT_NAMES if name in comparison.differences and _is_learned(scheme, name)]
     columns = {"": [GRADIENT_NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}

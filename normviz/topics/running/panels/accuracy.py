@@ -57,7 +57,7 @@ def get_network_store() -> BoundedStore[str, TrainedNetworks]:
 def get_training_queue() -> JobQueue:
     """Return the job queue for trainings, shared by all sessions."""
     workers = count_short_jobs()
-    return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
+    return JobQueue(create_thread_pool(workers), workers=workers, speed_estimator=get_speed_estimator())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
@@ -106,7 +106,8 @@ def show(view: View, theme: str) -> None:
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
-    _show_reasons(view, convention, measured)
+    with st.container(key="below"):
+        _show_reasons(view, convention, measured)
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
@@ -118,12 +119,12 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
-    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.6 * len(rows) + 3:g}rem")
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
 
 
 def show_training_status(run: PageRun, working: bool) -> None:
     """Show the progress of the training, a description of the trained networks, or why training stopped."""
-    run.is_active()
+    run.poll()
     missing = bool(run.find_missing())
     if run.request is not None and (working or missing):
         show_progress(run, "Training networks", "cancel networks")

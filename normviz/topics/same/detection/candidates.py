@@ -74,7 +74,7 @@ def is_affine(schemes: Sequence[Scheme]) -> bool:
 
 
 def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
-    """Return True if these schemes compute x̂ = a x + b by channel without a learned γ; a γ makes them other schemes."""
+    """Return True if these schemes compute x̂ = a x + b by channel and have no γ; with γ they would fit any affine y."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 

@@ -62,7 +62,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
         key=lambda curve: curve.squares,
     )
     for _ in range(STEPS):
-        better = found.find_smaller_residual()
+        better = found.take_gauss_newton_step()
         if better is None:
             break
         is_slow, found = better.squares > SLOW * found.squares, better
@@ -70,7 +70,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
             break
     found = _FittedCurve(flat, target, scheme, with_gain, found.inner)
     for _ in range(LAST):
-        found = found.find_smaller_residual() or found
+        found = found.take_gauss_newton_step() or found
     alpha, shift = found.inner
     if not (np.isfinite(alpha) and alpha > 0):
         return None
@@ -103,7 +103,7 @@ class _FittedCurve:
             self.rest = y - value
         self.squares = float((self.rest**2).sum())
 
-    def find_smaller_residual(self) -> "_FittedCurve | None":
+    def take_gauss_newton_step(self) -> "_FittedCurve | None":
         """Return the curve after one Gauss-Newton step, or None if no step reduces the squared error."""
         x, y, scheme, with_gain = self.given
         columns = [self.gain * self.slope * x]

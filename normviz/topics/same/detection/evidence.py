@@ -22,15 +22,15 @@ UNIT_TOLERANCE = 0.01
 
 
 @ignore_float_warnings
-def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> float:
-    """Measure how many decimal digits of the divisors √(σ² + ε) y confirms; infinite if the scheme does not divide.
+def count_confirmed_digits(y: np.ndarray, trial: FitTrial, fit: FittedValues, estimate_count: int = 0) -> float:
+    """Return how many decimal digits of the divisors √(σ² + ε) of a fit y confirms; infinite if nothing divides.
 
     Without γ and β, y tests the size of every statistic. Behind γ it tests their differences, as far as γ leaves them:
     none of batch norm. Two centred numbers are ±1 whatever divides them, and test only how far ε moves them from there.
     Each counts with the digits by which it changes an element of y beyond rounding. Whitening is tested by its mixing
     of channels: C (C - 1) / 2 numbers for each group.
 
-    `fitted`: the number of parameters estimated from y, such as ε.
+    `estimate_count`: the number of parameters estimated from y, such as ε.
     """
     if trial.divisors is None:
         return inf
@@ -39,30 +39,32 @@ def measure_evidence(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted
     change, group = trial.xhat, owner
     if unmixed is not None:
         change = trial.xhat - unmixed
-    elif found.along:
-        change = trial.xhat * (logarithm - logarithm.mean(list_other_axes(found.along), keepdims=True))
-        first = tuple(slice(None) if axis in found.along else slice(1) for axis in AXES["activation"])
+    elif fit.along:
+        change = trial.xhat * (logarithm - logarithm.mean(list_other_axes(fit.along), keepdims=True))
+        first = tuple(slice(None) if axis in fit.along else slice(1) for axis in AXES["activation"])
         group = np.broadcast_to(owner[first], owner.shape)
     if unmixed is None:
-        size, over = np.abs(trial.xhat), list_other_axes(found.along)
-        usual = size.mean(over, keepdims=True) if found.along else 1.0
-        change = np.where(_is_same_size(size, owner), size - usual, change)
-    off = np.maximum(np.abs(y - found.values), LEAST_RESIDUAL * found.allowed)
+        size, over = np.abs(trial.xhat), list_other_axes(fit.along)
+        usual = size.mean(over, keepdims=True) if fit.along else 1.0
+        change = np.where(_have_equal_magnitudes(size, owner), size - usual, change)
+    off = np.maximum(np.abs(y - fit.values), LEAST_RESIDUAL * fit.allowed)
     square, error = (
-        np.bincount(owner.ravel(), np.where(found.usable, each, 0.0).ravel() ** 2)
-        for each in (found.gain * change, off)
+        np.bincount(owner.ravel(), np.where(fit.usable, each, 0.0).ravel() ** 2) for each in (fit.gain * change, off)
     )
     digits = np.log10(np.clip(square / np.where(error > 0, error, 1), 1, 1e32)) / 2
     tested = digits > 0
     if unmixed is not None:
         return float(digits.sum()) * mixed * (mixed - 1) / 2
-    absorbed = len(np.unique(group[tested[owner]])) if found.along else fitted
+    absorbed = len(np.unique(group[tested[owner]])) if fit.along else estimate_count
     count = int(tested.sum())
     return float(digits.sum()) * max(0, count - absorbed) / max(count, 1)
 
 
-def _is_same_size(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Return for every element whether its statistic's elements have one size but 0, as two centred numbers have."""
+def _have_equal_magnitudes(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return for every element True if the magnitudes of its statistic's elements are equal, as of two centred numbers.
+
+    `owner` holds the index of each element's statistic.
+    """
     mean, square = (np.bincount(owner.ravel(), each.ravel()) for each in (size, size**2))
     return (square - mean**2 / np.bincount(owner.ravel()) < 1e-9 * square)[owner]
 
@@ -77,22 +79,22 @@ def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
     return False
 
 
-def is_excluded(y: np.ndarray, found: FittedValues, rival: FittedValues) -> bool:
-    """Return True if a rival's error exceeds the rounding bounds, and clearly exceeds the error of `found`."""
-    allowed, usable = np.maximum(found.allowed, rival.allowed), found.usable
-    apart, own = (np.abs(y - each.values)[usable] for each in (rival, found))
+def is_excluded(y: np.ndarray, fit: FittedValues, rival: FittedValues) -> bool:
+    """Return True if a rival's error exceeds the rounding bounds, and clearly exceeds the error of `fit`."""
+    allowed, usable = np.maximum(fit.allowed, rival.allowed), fit.usable
+    apart, own = (np.abs(y - each.values)[usable] for each in (rival, fit))
     is_clear = float(np.sum(own**2)) < MAX_UNEXPLAINED**2 * float(np.sum(apart**2))
     return is_clear and bool(np.any(apart > allowed[usable]))
 
 
-def is_surely_rounded(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
-    """Return True if y equals the fitted values up to rounding, for a variance computed from centred values."""
-    return not np.any((np.abs(y - found.values) > trial.sure * found.allowed)[found.usable])
+def is_surely_rounded(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> bool:
+    """Return True if y is within the tighter rounding bounds of a variance that is no difference of squares."""
+    return not np.any((np.abs(y - fit.values) > trial.sure * fit.allowed)[fit.usable])
 
 
-def is_constant_with(y: np.ndarray, trial: FitTrial, found: FittedValues) -> bool:
+def is_constant_where_xhat_is(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> bool:
     """Return True if y is constant up to rounding in every channel in which x̂ is constant."""
-    still = ~found.usable & (trial.lost < MAX_ROUNDING_SHARE)
+    still = ~fit.usable & (trial.lost < MAX_ROUNDING_SHARE)
     noise = trial.lost * (np.abs(trial.xhat) + trial.size)
-    allowed = found.allowed + 2 * float(np.abs(found.gain).max()) * noise
-    return bool(np.all(np.abs(y - found.values)[still] <= allowed[still]))
+    allowed = fit.allowed + 2 * float(np.abs(fit.gain).max()) * noise
+    return bool(np.all(np.abs(y - fit.values)[still] <= allowed[still]))

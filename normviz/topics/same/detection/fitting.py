@@ -53,7 +53,7 @@ FIRST_CHANNELS, MIN_FIRST_SIZE = 4, 2**12
 """Number of channels on which a candidate is tried first, if the elements are more than this number."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
-"""Levels of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ and β by channel; by element."""
+"""Estimates of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ, β by channel; by element."""
 
 
 Elements = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]
@@ -67,7 +67,7 @@ class CandidateFit:
     Attributes:
         schemes: the candidate: schemes that compute the same on this shape.
         layout: layout in which the arrays were read.
-        level: fitted numbers, from `NOTHING` to `ELEMENTS`.
+        level: what is estimated from y, from `NOTHING` to `ELEMENTS`.
         along: axes along which γ and β were fitted.
         eps: all ε that fit, else the best ε.
         residual: max|y − γ x̂ − β| / max|y|; infinite if a quick test excluded the candidate.
@@ -130,7 +130,7 @@ def _fit_schemes(
 ) -> CandidateFit:
     """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
-    if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
+    if scheme.count_covariances(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
     usual = TRIED_EPSILONS if scheme.suppression else (0.0,)
     estimated = _estimate_eps(x, y, scheme)
@@ -146,10 +146,10 @@ def _fit_schemes(
 
 
 def _fit_levels(
-    y: np.ndarray, trials: FitTrial, usual: int, schemes: tuple[Scheme, ...], layout: str
+    y: np.ndarray, trials: FitTrial, tried_count: int, schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the fits of one candidate, the simplest first; `usual`: how many of the trials' first ε are tabulated."""
-    tried, estimated = trials.select_eps(slice(usual)), trials.select_eps(slice(usual, None))
+    """Yield one candidate's fits from `NOTHING` to `ELEMENTS`; ε after the first `tried_count` is estimated from y."""
+    tried, estimated = trials.select_eps(slice(tried_count)), trials.select_eps(slice(tried_count, None))
     fits = [_fit_level(y, [each], schemes, layout, EPS_ALONE, ()) for each in ([estimated] if estimated.eps else [])]
     yield _add_estimated_eps(_fit_level(y, [tried], schemes, layout, NOTHING, ()), fits)
     yield from fits
@@ -182,14 +182,14 @@ def _fit_level(
     level: int,
     along: tuple[str, ...],
 ) -> CandidateFit:
-    """Fit one candidate at one level, for several ε; return the best fit, with all ε that explain y."""
+    """Return the best fit of one candidate at `level`, with γ and β along axes `along`, and all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
     return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
-    """Fit again with up to `MAX_CONFIRMED` elements; if that fails, try the levels with more parameters."""
+    """Return the fit with up to `MAX_CONFIRMED` elements; where that fails, one at a level with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
         return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
@@ -234,7 +234,7 @@ def compute_trials(
     v = x if scheme.summation is None else centre(x, scheme.summation)[0]
     some, linear = v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
-    if scheme.count_matrices(x.shape):
+    if scheme.count_covariances(x.shape):
         whitening = _Whitening(v, scheme, judged)
         xhat, deviation = map(np.stack, zip(*map(whitening.compute, epsilons), strict=True))
         alone = np.broadcast_to(np.sqrt((v**2).mean((0, 1, 2))), x.shape)[at]
@@ -245,7 +245,7 @@ def compute_trials(
         wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
         xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_variance_cancelled=False)[at]
+    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_square_difference=False)[at]
     size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
@@ -262,7 +262,7 @@ class _Whitening:
     """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
-        self.groups, self.judged = scheme.count_matrices(v.shape), judged or space_evenly(v.shape, v.shape)
+        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_evenly(v.shape, v.shape)
         rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
         self.left = self.left[:, np.ravel_multi_index(self.judged[:3], v.shape[:3]).ravel()]
@@ -314,7 +314,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
-    groups, count, channels = scheme.count_matrices(x.shape), prod(x.shape[:3]), x.shape[3]
+    groups, count, channels = scheme.count_covariances(x.shape), prod(x.shape[:3]), x.shape[3]
     size = channels // groups
     if count <= size + 1:
         return False

@@ -47,13 +47,13 @@ class RoundingBounds:
         self.summing = 1.0 if field is None else 1 + field.compute_sizes(x.shape).max() ** 0.5 / 16
 
     @ignore_float_warnings
-    def compute(self, deviation: np.ndarray | None, is_variance_cancelled: bool = True) -> np.ndarray:
-        """Compute the bound for each element of x; infinite if its field is constant and ε = 0.
+    def compute(self, deviation: np.ndarray | None, is_square_difference: bool = True) -> np.ndarray:
+        """Return the bound for each element of x; infinite if its field is constant and ε = 0.
 
         Args:
             deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
                 nothing divides.
-            is_variance_cancelled: True if the variance may be a difference of squares.
+            is_square_difference: True if the variance may be E[x²] − μ², which loses digits.
         """
         field = self.scheme.suppression
         if not self.scheme.has_effect:  # x itself: nothing is computed, and y is rounded once
@@ -63,7 +63,7 @@ class RoundingBounds:
         with np.errstate(divide="ignore"):
             beside = self.largest / deviation
         first = beside if self.is_rounded else 0.0
-        once = self.scheme.summation is None or not is_variance_cancelled
+        once = self.scheme.summation is None or not is_square_difference
         inside = ANSWER_ROUNDINGS * (2 + beside) if once else np.maximum(2 + beside**2, ANSWER_ROUNDINGS * (2 + beside))
         found = LAST_ROUNDINGS * self.last * (1 + first) + self.inner * self.summing * inside
         found = np.where(np.isnan(found), np.inf, found)

@@ -8,11 +8,11 @@ import numpy as np
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.evidence import (
     MAX_ROUNDING_SHARE,
-    is_constant_with,
+    count_confirmed_digits,
+    is_constant_where_xhat_is,
     is_excluded,
     is_normalized,
     is_surely_rounded,
-    measure_evidence,
 )
 from normviz.topics.same.detection.trials import ALL_AXES, FittedValues, FitTrial, list_other_axes
 
@@ -23,8 +23,9 @@ MIN_TOTAL_DIGITS = 9
 """Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
 MIN_EVIDENCE = 3.0
-"""Least number of decimal digits of the statistics that a fit tests (`measure_evidence`): hundreds of candidates and ε
-are tried, of which one may match two digits by chance.
+"""Least number of decimal digits of the statistics that a fit tests, by `count_confirmed_digits`.
+
+Hundreds of candidates and ε are tried, of which one may match two digits by chance.
 """
 
 MIN_DIGITS_EACH = 0.5
@@ -43,34 +44,34 @@ class FitOutcome(NamedTuple):
 
 
 def choose_outcome(outcomes: list[FitOutcome]) -> FitOutcome:
-    """Choose the outcome with the smallest residual; if it fits, with all ε that y does not exclude."""
+    """Return the outcome with the smallest residual; if it fits, with the ε of all outcomes that y does not exclude."""
     best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
     left = [eps for each in outcomes if each.fits or each.residual == inf for eps in each.eps]
     return best._replace(eps=tuple(sorted(left, reverse=True))) if best.fits and best.is_decided else best
 
 
-def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], fitted: int = 0) -> FitOutcome:
+def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], estimate_count: int = 0) -> FitOutcome:
     """Fit y = x̂, or if `along` names axes y = γ x̂ + β with γ and β along them; return the best of several ε.
 
-    `fitted`: the number of parameters estimated from y, such as ε.
+    `estimate_count`: the number of other parameters estimated from y, such as ε.
     """
-    found = solve_values(y, trials, along) if along else take_values(y, trials, fitted)
-    apart = np.where(found.usable, np.abs(y - found.values), 0.0)
-    exist = found.usable.any(ALL_AXES)
+    fit = solve_values(y, trials, along) if along else use_xhat_as_fit(y, trials, estimate_count)
+    apart = np.where(fit.usable, np.abs(y - fit.values), 0.0)
+    exist = fit.usable.any(ALL_AXES)
     residual = np.where(exist, apart.max(ALL_AXES), inf)
-    left = np.flatnonzero(~exist | np.all((apart <= found.allowed) | ~found.usable, ALL_AXES))
+    left = np.flatnonzero(~exist | np.all((apart <= fit.allowed) | ~fit.usable, ALL_AXES))
     outcomes = []
     for k in map(int, {*left.tolist(), int(np.argmin(residual))}):
-        pair = (trials.select_eps(k), found.select_eps(k))
-        outcomes.append(judge_affine(y, *pair) if along else judge_without_affine(y, *pair, fitted))
+        pair = (trials.select_eps(k), fit.select_eps(k))
+        outcomes.append(judge_affine(y, *pair) if along else judge_without_affine(y, *pair, estimate_count))
     return choose_outcome(outcomes)
 
 
-def judge_without_affine(y: np.ndarray, trial: FitTrial, found: FittedValues, fitted: int = 0) -> FitOutcome:
-    """Judge whether y = x̂ up to rounding; `fitted`: the number of parameters estimated from y, such as ε."""
-    outcome = _judge_fit(y, found, trial.eps)
+def judge_without_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues, estimate_count: int = 0) -> FitOutcome:
+    """Return the outcome of `fit`, y = x̂ with one ε, of which `estimate_count` parameters were estimated from y."""
+    outcome = _judge_fit(y, fit, trial.eps)
     is_tested = not outcome.fits or (
-        is_surely_rounded(y, trial, found) and measure_evidence(y, trial, found, fitted) >= MIN_EVIDENCE
+        is_surely_rounded(y, trial, fit) and count_confirmed_digits(y, trial, fit, estimate_count) >= MIN_EVIDENCE
     )
     return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
@@ -78,34 +79,34 @@ def judge_without_affine(y: np.ndarray, trial: FitTrial, found: FittedValues, fi
 def fit_function(
     y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray, line: FittedValues
 ) -> FitOutcome:
-    """Judge the fit of y = f(αx + s), or if `along` names axes of y = γ f(αx + s) + β; α and s are estimated.
+    """Return the outcome of y = f(αx + s), given by `trial`, or if `along` names axes of y = γ f(αx + s) + β.
 
-    It is undecided unless y excludes `line`, the best line for each channel.
+    α and s are estimated. It is undecided unless y excludes `line`, the fit of a straight line to each channel.
     """
-    found = solve_values(y, trial, along) if along else take_values(y, trial, 2)
-    outcome = _judge_values(y, trial, found) if along else judge_without_affine(y, trial, found, 2)
-    is_told = not outcome.fits or is_excluded(y, found, line)
+    fit = solve_values(y, trial, along) if along else use_xhat_as_fit(y, trial, 2)
+    outcome = _judge_affine_fit(y, trial, fit) if along else judge_without_affine(y, trial, fit, 2)
+    is_told = not outcome.fits or is_excluded(y, fit, line)
     return outcome._replace(is_decided=outcome.is_decided and is_told)
 
 
-def judge_affine(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
-    """Judge whether y = γ x̂ + β up to rounding, and whether y excludes simpler explanations.
+def judge_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> FitOutcome:
+    """Return the outcome of `fit`, y = γ x̂ + β with one ε: whether it fits, and whether y excludes simpler fits.
 
     The outcome is undecided (`is_decided` is False) if y does not exclude a simpler explanation: one γ and one β for
     all elements, which x may determine, or γ and β on x̂ without its division. Nor if they test too few of the
     statistics, if y varies where x̂ is constant, or if γ and β make y a normalized output by themselves.
     """
-    outcome, along = _judge_values(y, trial, found), found.along
+    outcome, along = _judge_affine_fit(y, trial, fit), fit.along
     if not (outcome.fits and outcome.is_decided) or trial.linear is None or (trial.is_affine and along == ("C",)):
         return outcome
     undivided = trial._replace(xhat=trial.linear, size=np.zeros(y.shape))
     rivals = (solve_values(y, trial, ()), solve_values(y, undivided, along))
     is_told = (
-        all(is_excluded(y, found, rival) for rival in rivals)
-        and is_surely_rounded(y, trial, found)
-        and is_constant_with(y, trial, found)
-        and measure_evidence(y, trial, found) >= MIN_EVIDENCE
-        and not is_normalized(y, found.allowed)
+        all(is_excluded(y, fit, rival) for rival in rivals)
+        and is_surely_rounded(y, trial, fit)
+        and is_constant_where_xhat_is(y, trial, fit)
+        and count_confirmed_digits(y, trial, fit) >= MIN_EVIDENCE
+        and not is_normalized(y, fit.allowed)
     )
     return outcome._replace(is_decided=is_told)
 
@@ -150,12 +151,12 @@ def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Affi
     return AffineSolution(gain, level - gain * centred, known, clear, noise, level)
 
 
-def take_values(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FittedValues:
-    """Return x̂ as the fitted values, with γ = 1 and β = 0; `fitted`: the number of parameters estimated from y."""
+def use_xhat_as_fit(y: np.ndarray, trial: FitTrial, estimate_count: int = 0) -> FittedValues:
+    """Return x̂ as fitted values, with γ = 1 and β = 0; `estimate_count` parameters of it were estimated from y."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
     one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
-    free = clear.sum(ALL_AXES, keepdims=True) - fitted
+    free = clear.sum(ALL_AXES, keepdims=True) - estimate_count
     return FittedValues(trial.xhat, allowed, clear, free, y - y.mean(), one, zero)
 
 
@@ -170,26 +171,26 @@ def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fitt
     return FittedValues(gain * trial.xhat + bias, allowed, clear & known, free, y - level, gain, bias, along)
 
 
-def _judge_values(y: np.ndarray, trial: FitTrial, found: FittedValues) -> FitOutcome:
-    """Judge whether y equals γ x̂ + β up to rounding, and whether γ differs from 1 and β from 0."""
-    outcome = _judge_fit(y, found, trial.eps)
+def _judge_affine_fit(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> FitOutcome:
+    """Return `_judge_fit` of γ x̂ + β, and whether γ differs from 1 and β from 0."""
+    outcome = _judge_fit(y, fit, trial.eps)
     least = 8 * float(np.median(trial.lost))
-    has_gain = bool(np.any(found.usable & (np.abs(found.gain - 1) > least)))
-    has_bias = bool(np.any(found.usable & (np.abs(found.bias) > least * np.maximum(np.abs(found.gain), 1))))
+    has_gain = bool(np.any(fit.usable & (np.abs(fit.gain - 1) > least)))
+    has_bias = bool(np.any(fit.usable & (np.abs(fit.bias) > least * np.maximum(np.abs(fit.gain), 1))))
     return outcome._replace(gain=has_gain, bias=has_bias)
 
 
-def _judge_fit(y: np.ndarray, found: FittedValues, eps: tuple[float, ...]) -> FitOutcome:
-    """Judge whether y equals the fitted values up to rounding, and whether y has enough digits to decide."""
-    apart, largest, clear = np.abs(y - found.values), float(np.abs(y).max()), found.usable
+def _judge_fit(y: np.ndarray, fit: FittedValues, eps: tuple[float, ...]) -> FitOutcome:
+    """Return the residual of a fit, whether it is within rounding, and whether y has enough digits to decide."""
+    apart, largest, clear = np.abs(y - fit.values), float(np.abs(y).max()), fit.usable
     if not clear.any():
         return FitOutcome(eps, inf, False, False)
     residual = float(apart[clear].max()) / (largest or 1.0)
-    size = float(np.sqrt(np.mean(found.varying[clear] ** 2)))
-    digits = -log10(min(max(float(np.median(found.allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
+    size = float(np.sqrt(np.mean(fit.varying[clear] ** 2)))
+    digits = -log10(min(max(float(np.median(fit.allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
     is_decided = (
         digits >= MIN_DIGITS_EACH
-        and int(found.free.sum()) * digits >= MIN_TOTAL_DIGITS
+        and int(fit.free.sum()) * digits >= MIN_TOTAL_DIGITS
         and clear.mean() >= MIN_CLEAR_SHARE
     )
-    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= found.allowed[clear])), is_decided)
+    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= fit.allowed[clear])), is_decided)

@@ -34,8 +34,8 @@ def label_candidate(fit: CandidateFit) -> str:
     )
 
 
-def label_kind(fit: CandidateFit) -> str:
-    """Format the label of a candidate; for a pointwise scheme without its estimated α and s."""
+def label_without_estimates(fit: CandidateFit) -> str:
+    """Return the label of a candidate without the estimated α and s of a pointwise scheme."""
     return label_candidate(fit) if fit.scheme.function is None else fit.scheme.label
 
 
@@ -107,7 +107,7 @@ def explain_detection(detection: Detection) -> list[str]:
         [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
     )
     if detection.undecided:
-        names = join_words(dict.fromkeys(map(label_kind, detection.undecided)), "and")
+        names = join_words(dict.fromkeys(map(label_without_estimates, detection.undecided)), "and")
         sentences.append(
             f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
             "where a function is straight. Or one γ and one β are enough for all of them: x may determine those. More "

@@ -6,10 +6,10 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import ALL_LAYOUTS, parse_layout
-from normviz.core.normalize import LayerNumbers
+from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first
-from normviz.describe.snippets import write_snippet
+from normviz.describe.snippets import format_snippet
 from normviz.describe.wording import format_gap, format_shape
 from normviz.topics.same.detection.detector import Detection, detect_normalization
 from normviz.topics.same.detection.examples import EXAMPLES
@@ -142,4 +142,4 @@ def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = "" if order == list(range(len(axes))) else f".transpose{tuple(order)}"
     source = f'x = np.load("arrays.npz")["x"]{turned}.reshape{lengths}.astype(float)'
-    return write_snippet(scheme, "PyTorch", lengths, LayerNumbers(fit.eps[0] if fit.eps else 0.0), source=source)
+    return format_snippet(scheme, "PyTorch", lengths, LayerScalars(fit.eps[0] if fit.eps else 0.0), source=source)

@@ -5,13 +5,13 @@ import streamlit as st
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.normalize import LayerNumbers, normalize
+from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
 from normviz.core.theory import explain_degeneracy
 from normviz.describe import notation, wording
 from normviz.describe.aims import describe_scope
-from normviz.describe.snippets import write_snippet
+from normviz.describe.snippets import format_snippet
 from normviz.topics.same.state import CAMERA, PREFIX, VARIANT_FRAMEWORKS
 from normviz.topics.same.variants import SHAPES, VARIANT_USES, VARIANTS, tabulate_invariance
 from normviz.ui.cube_row import show_cubes
@@ -107,4 +107,4 @@ def show_variant_code(view: View) -> None:
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in VARIANT_SCHEMES:
         st.markdown(f"**{scheme.label}**")
-        st.code(write_snippet(scheme, framework, shape, LayerNumbers(view["eps"])), wrap_lines=True)
+        st.code(format_snippet(scheme, framework, shape, LayerScalars(view["eps"])), wrap_lines=True)

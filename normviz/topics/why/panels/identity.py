@@ -25,7 +25,9 @@ def show(view: View, theme: str) -> None:
 
 def _show_undone(view: View, theme: str) -> None:
     """Show y over x while γ and β undo batch norm."""
-    found, start, there = (state.get_undone_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
+    found, start, there = (
+        state.get_undone_batch_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0)
+    )
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE_TOLERANCES["float64"] * float(np.abs(found.x).max())
     gap, none = (format_number(each.gap, 2, least) for each in (found, there))

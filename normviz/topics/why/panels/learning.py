@@ -11,7 +11,7 @@ from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, est
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_retrain_button
 from normviz.topics.why.figures import draw_learning
-from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
+from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_shipped_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
 from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, Setting
 from normviz.ui.link import View
@@ -19,7 +19,7 @@ from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 
-LOOKS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
+MEASURED_STEPS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
 """Steps at which the accuracy is measured."""
 
 
@@ -27,7 +27,7 @@ def show(view: View, theme: str) -> None:
     """Show the test accuracy of networks with and without batch norm by step, then at the end by learning rate."""
     setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
     runs, is_shipped = state.get_learning_results(setting)
-    sweeps = find_sweeps(setting)
+    sweeps = find_shipped_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
     accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
-            figure = draw_learning(title, LOOKS, 100 * run.accuracy, k, theme)
+            figure = draw_learning(title, MEASURED_STEPS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()

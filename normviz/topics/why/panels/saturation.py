@@ -42,7 +42,8 @@ def show(view: View, theme: str) -> None:
     learned, _ = state.get_learning_results(setting)  # before anything is drawn, so that all of it comes at once
     _draw_bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
-    _draw_saturation(learned, runs, theme)
+    st.markdown(f"### {_describe_saturation(learned, runs)}")
+    _draw_saturation(learned, theme)
     paper = SCHEMES["batch"].reference
     st.caption(
         f"{len(learned[PLAIN].validation)} networks of each kind, from seeds that follow each other: {view['depth']} "
@@ -54,19 +55,19 @@ def show(view: View, theme: str) -> None:
 
 def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
     """Draw the quantiles of one unit's input by step."""
-    seen = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
-    st.markdown(f"### {_describe_median_changes(seen)}")
-    span = _find_axis_limits(list(seen.values()))
+    bands = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
+    st.markdown(f"### {_describe_median_changes(bands)}")
+    span = _find_axis_limits(list(bands.values()))
     panels = [
         CurvePanel(
             name.capitalize(),
             [Curve("median, and the middle 70%", runs[name].steps, q[:, 1], k, q[:, 0], q[:, 2])],
             "step", "input of the sigmoid" if not k else "", levels=(-SATURATION_INPUT, SATURATION_INPUT), span=span,
         )
-        for k, (name, q) in enumerate(seen.items())
+        for k, (name, q) in enumerate(bands.items())
     ]  # fmt: skip
     ends = "; ".join(
-        f"{name}, median {format_decimals(q[0, 1], 1)} to {format_decimals(q[-1, 1], 1)}" for name, q in seen.items()
+        f"{name}, median {format_decimals(q[0, 1], 1)} to {format_decimals(q[-1, 1], 1)}" for name, q in bands.items()
     )
     alt = f"Quantiles of the input of unit {unit} in layer {layer} over {STEPS} steps: {ends}."
     for column, panel in zip(st.columns(2), panels, strict=True):
@@ -79,15 +80,14 @@ def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: s
             )
     low, _, high = (f"{q:.0%}" for q in QUANTILES)
     st.caption(
-        f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over "
+        f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} bands over "
         f"{TEST_DIGITS} test digits. Lines across: beyond ±{SATURATION_INPUT:.2f} the slope σ′ of a sigmoid is below "
         f"{SATURATION_SLOPE:g}, a tenth of its largest. We call such a unit saturated."
     )
 
 
-def _draw_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
-    """Draw the share of saturated inputs by layer after training: mean and interval over the seeds."""
-    st.markdown(f"### {_describe_saturation(learned, runs)}")
+def _draw_saturation(learned: Mapping[str, LearningResults], theme: str) -> None:
+    """Draw the share of saturated inputs by layer after training, for each kind: mean and interval over its seeds."""
     layers = np.arange(learned[PLAIN].saturated.shape[1])
     lines = []
     for k, (name, run) in enumerate(learned.items()):
@@ -110,9 +110,8 @@ def _find_axis_limits(bands: list[np.ndarray]) -> tuple[float, float]:
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 
-def _describe_median_changes(seen: Mapping[str, np.ndarray]) -> str:
-    """Describe how far the medians move during training."""
-    plain, normed = (format_decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
+def _describe_median_changes(bands: Mapping[str, np.ndarray]) -> str:
+    plain, normed = (format_decimals(float(np.ptp(bands[name][:, 1])), 1) for name in (PLAIN, NORMED))
     return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
 
 
@@ -138,5 +137,5 @@ def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[s
 
 
 def _measure_quantile_distance(run: LearningRun) -> float:
-    """Measure the distance of the outer quantiles after training, as a median over the units of the last layer."""
+    """Measure the distance of the outer bands after training, as a median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
