@@ -106,7 +106,8 @@ def show(view: View, theme: str) -> None:
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
-    _show_reasons(view, convention, measured)
+    with st.container(key="below"):
+        _show_reasons(view, convention, measured)
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
@@ -118,7 +119,7 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
-    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.6 * len(rows) + 3:g}rem")
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
 
 
 def show_training_status(run: PageRun, working: bool) -> None:

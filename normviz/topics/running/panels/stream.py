@@ -152,7 +152,7 @@ def draw_statistics_so_far(
         f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
         f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )
-    return DrawnFigure(draw_stream(followed, position, theme), alt, "38rem")
+    return DrawnFigure(draw_stream(followed, position, theme), alt, "clamp(22rem, 52vh, 38rem)")
 
 
 def _describe_averages(followed: TrackedStatistic, position: int) -> str:
