@@ -17,7 +17,7 @@ import torch
 from normviz.core.transformations import LAYERS
 from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import TwinTraining, compute_stack_size, plan_trainings
-from normviz.topics.design.training_results import list_twin_answers
+from normviz.topics.design.training_results import list_invariance_checks
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import DEVICES
 
@@ -35,7 +35,7 @@ def measure_layer(layer: str, jobs: Sequence[TwinTraining]) -> list[str]:
         replace(jobs[0], rows=jobs[0].rows[:1], absorbed=jobs[0].absorbed[:1])
     )  # imports torch, reads the digits
     begin = perf_counter()
-    answers = list_twin_answers({job: run_to_end(job) for job in jobs})
+    answers = list_invariance_checks({job: run_to_end(job) for job in jobs})
     spent = perf_counter() - begin
     wrong = sum(not each.agrees for each in answers)
     missing = sum(each.agrees and bool(each.why) for each in answers)

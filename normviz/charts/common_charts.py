@@ -68,11 +68,11 @@ def draw_statistics_map(
     focus: Sequence[int],
     name: str,
     theme: str = "light",
-    zero_limit: float = 0.0,
+    zero_threshold: float = 0.0,
 ) -> Figure:
     """Return a heat map of statistics (n, h, w, c), rows n and h, columns w and c, with a frame at index `focus`.
 
-    Magnitudes up to `zero_limit` are written as 0.
+    Magnitudes up to `zero_threshold` are written as 0.
     """
     colours = THEMES[theme]
     n, h, w, c = values.shape
@@ -92,7 +92,7 @@ def draw_statistics_map(
         colorscale=scale,
         xgap=1,
         ygap=1,
-        text=[[format_number(value, 3, zero_limit) for value in row] for row in flat] if labelled else None,
+        text=[[format_number(value, 3, zero_threshold) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",

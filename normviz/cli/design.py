@@ -16,7 +16,7 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
-from normviz.topics.design.demands import Demands, Invariances, parse_fronts
+from normviz.topics.design.demands import Demands, Invariances, parse_weight_keys
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import find_nearest_schemes, find_scheme_name, find_schemes, split_scheme, take_census
 from normviz.topics.design.training import plan_trainings
@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     needed, without, conditions = map(split_keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
     check_options((*needed, *without, *conditions), arguments.census, training)
-    weights = parse_fronts(arguments.weights)
-    demands = Demands(arguments.layer, needed, without, weights, conditions)
+    weight_keys = parse_weight_keys(arguments.weights)
+    demands = Demands(arguments.layer, needed, without, weight_keys, conditions)
     if arguments.trained:
-        return train_schemes(arguments, weights)
+        return train_schemes(arguments, weight_keys)
     if arguments.census:
-        sets = build_invariance_records(arguments.layer, weights)
+        sets = build_invariance_records(arguments.layer, weight_keys)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_invariance_records(sets))
         return 0
     print(
@@ -77,13 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if is_met else 1
 
 
-def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
+def train_schemes(arguments: argparse.Namespace, weight_keys: tuple[str, ...]) -> int:
     """Train schemes, and print for each set of invariances how many train as predicted; return 1 if one does not."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
-    jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
+    jobs = plan_trainings(layer, weight_keys, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
-    results, found = archive.find_results(jobs), build_invariance_records(layer, weights)
+    results, found = archive.find_results(jobs), build_invariance_records(layer, weight_keys)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
@@ -116,7 +116,7 @@ def build_design_records(demands: Demands) -> list[dict[str, Any]]:
     return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
-def build_invariance_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
+def build_invariance_records(layer: str, weight_keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances that schemes have as plain data, with their number of schemes.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
@@ -130,7 +130,7 @@ def build_invariance_records(layer: str, weights: tuple[str, ...]) -> list[dict[
             "same": [list(keys) for keys in kind.names.counted if len(keys) > 1],
             "not_counted": list(kind.names.uncounted),
         }
-        for kind in take_census(layer, weights)
+        for kind in take_census(layer, weight_keys)
     ]
 
 

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def load_model(source: str) -> tuple[Any, Any]:
-    """Return the model and batch that a function, named as "module:function", returns; the working folder counts.
+    """Return the model and batch that a function returns; `source`: "module:function", also of the working folder.
 
     Raises:
         InvalidInput: no such module or function, one that fails, or a result that is no pair.

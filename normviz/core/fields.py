@@ -200,7 +200,7 @@ class Field:
     def check(
         self, shape: Shape, axes: Sequence[str] = AXES["activation"], max_elements: int = MAX_WINDOW_ELEMENTS
     ) -> None:
-        """Raise InvalidInput if a rule does not fit a tensor's shape or axis names, such as 4 groups of 6 channels.
+        """Raise InvalidInput if a rule does not fit the shape, such as 4 groups of 6 channels; errors name `axes`.
 
         The windows along an axis may hold at most `max_elements` numbers together.
         """

@@ -320,9 +320,9 @@ def make_custom_scheme(summation: Field | None, suppression: Field | None, *, we
 
 
 def find_named_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """Return the registered schemes that compute the same x̂ on this shape as a custom scheme, the simplest first.
+    """Return the registered schemes that compute the same x̂ as this one on a shape, the simplest first.
 
-    For a registered scheme, that scheme alone.
+    A registered scheme stands for itself alone.
     """
     return find_equal_schemes(scheme, shape) if scheme.is_custom else [scheme]
 

@@ -40,7 +40,7 @@ class Transformation:
     weight_varies: str = ""
 
     def compute_rate_factor(self, optimizer: str, delta: float) -> float:
-        """Return the factor on the learning rate with which weights that are δ (`delta`) times as large train alike.
+        """Return the factor on the learning rate with which weights δ (`delta`) times as large train like the original.
 
         The gradient of weights that are δ times as large is 1/δ of the original's, and must move them δ times as far:
         δ² for SGD, with or without momentum. Adam's steps do not depend on the gradient's size, so δ. All other changes

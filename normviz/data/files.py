@@ -196,8 +196,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
 def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
     """Return the lines of a .csv file that are neither empty nor comments, by line number from 1.
 
-    Raises:
-        InvalidInput: so many lines that they hold more than `max_numbers` numbers.
+    Raises InvalidInput for more than `max_numbers` lines besides one of names: each holds a number.
     """
     texts = {}
     for row, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig"), 1):

@@ -117,7 +117,7 @@ class AverageFormula:
 
     @property
     def summed_statistic_subscript(self) -> str:
-        """The subscript in LaTeX of the statistic at the summed element; for windows it differs from `index`."""
+        """The LaTeX subscript of the statistic that belongs to the summand; it differs from `index` for windows."""
         return format_subscript("".join(term.summand if term.is_windowed else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:

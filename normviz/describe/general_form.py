@@ -178,7 +178,7 @@ class KindFormulas:
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
-        """Describe what the PyTorch code computes on these axes with `count_covariances` = `matrices`, or None.
+        """Describe what PyTorch code computes over these axes, with this number of covariance matrices, or None.
 
         None for the general form, whose averages in the code say it.
         """

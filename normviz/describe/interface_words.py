@@ -34,7 +34,7 @@ def get_words(part: str, language: str = DEFAULT_LANGUAGE) -> Words:
 
 
 def fill_words(words: Words, name: str, **values: str | int) -> str:
-    """Return the text `words[name]` with `values` filled in, or its form for a value called count, if there is one.
+    """Return the text `words[name]`, or "NAME-COUNT" if there is one for a value `count`, with all values filled in.
 
     >>> fill_words({"steps": "{count} steps", "steps-1": "one step"}, "steps", count=1)
     'one step'

@@ -7,7 +7,7 @@ REMARK_KEYS = ("channels", "dead_channels", "count", "collapsed_fields", "eps_do
 
 
 def list_remarks(numbers: Mapping[str, float], target: str) -> list[str]:
-    """List remarks on the `numbers` (below) of a layer whose `target`, activation or weight, is normalized.
+    """List remarks on a layer that normalizes `target` ("activation" or "weight"), from its numbers by name.
 
     >>> numbers = {"channels": 8, "dead_channels": 2, "count": 8, "collapsed_fields": 0, "eps_dominates": 0.25}
     >>> list_remarks(numbers, "activation")

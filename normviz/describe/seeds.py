@@ -107,7 +107,7 @@ def estimate_band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.nd
 
 
 def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> MeanDifference:
-    """Compute the mean difference `values` − `others`, seed by seed, of numbers in steps of `resolution`.
+    """Compute the mean difference `values` − `others`, seed by seed; numbers come in steps of `resolution`.
 
     Args:
         values: one number a seed.

@@ -81,11 +81,11 @@ def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
 
 
 def compare_channels(
-    layer: LayerReport, training: LayerCall, inference: LayerCall | None, most: int
+    layer: LayerReport, training: LayerCall, inference: LayerCall | None, max_numbers: int
 ) -> np.ndarray | None:
-    """Return mean and variance of each channel in the batch, running, and running after a pass, an array (6, channels).
+    """Return mean and variance of channels: batch, running, running after one more pass in training, (6, channels).
 
-    At most `most` / 6 channels, at even spacing. None unless the layer uses running averages in inference.
+    At most `max_numbers` / 6 channels, at even spacing. None unless the layer uses running averages in inference.
     """
     if inference is None or (layer.training, layer.inference) != ("batch", "constant"):
         return None
@@ -102,7 +102,7 @@ def compare_channels(
         training.run(training.x, torch.float64)
         after = (find_constant_statistics(inference) or found)[1]
         rows = torch.cat([rows, torch.stack([after.mean, after.variance])])
-    few = min(len(lines), max(most // len(rows), 1))
+    few = min(len(lines), max(max_numbers // len(rows), 1))
     return rows.numpy()[:, np.arange(few) * len(lines) // few].astype(np.float32)
 
 
@@ -113,8 +113,8 @@ class ChosenElements(NamedTuple):
     fields: dict[str, dict[str, str] | None]
 
 
-def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
-    """Return evenly spaced indices of at most `most` elements of a layer's input, and the field rules on them.
+def choose_elements(layer: LayerReport, max_elements: int) -> ChosenElements:
+    """Return evenly spaced indices of at most `max_elements` elements of a layer's input, and its fields there as text.
 
     The longest axes are halved until few enough are left, at even spacing. Windows keep neighbours. An axis in groups
     keeps whole groups, or the same share of each.
@@ -124,7 +124,7 @@ def choose_elements(layer: LayerReport, most: int) -> ChosenElements:
     groups = [rule.parameter_or_zero if rule.kind == "groups" else 1 for rule in rules]
     lengths = [length for n, g in zip(layer.shape, groups, strict=True) for length in (g, n // g)]
     kept = list(lengths)
-    while prod(kept) > most:
+    while prod(kept) > max_elements:
         longest = kept.index(max(kept))
         kept[longest] = (kept[longest] + 1) // 2
     indices = []
@@ -153,7 +153,7 @@ def _pick_rule(axis: int, mean: Rules | None, divisor: Rules | None) -> Rule:
 def _extract_layer(
     layer: LayerReport, x: Tensor, indices: Sequence[np.ndarray], statistics: np.ndarray | None
 ) -> RecordedLayer:
-    """Return a layer's input at these indices, and its γ and β along the axes where they vary."""
+    """Return a layer's input at these indices, its γ and β along the axes where they vary, and channel `statistics`."""
     probe: Probe = layer.probe
     with np.errstate(over="ignore"):
         chosen = x.detach().numpy()[np.ix_(*indices)].astype(np.float32)

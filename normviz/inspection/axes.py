@@ -75,7 +75,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
 def choose_channel_axis(
     model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
 ) -> AxisRoles:
-    """Return the `AxisRoles` of a call's input; its channels are where γ varies if the layers around leave that open.
+    """Return the `AxisRoles` of a call's input: `roles`, but with γ's axis as channels if the layers around allow both.
 
     The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
     takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.
@@ -83,7 +83,7 @@ def choose_channel_axis(
     learned = [axis for axis in gain_axes if axis != roles.example]
     if roles.is_certain:
         differs = len(learned) == 1 and learned[0] not in roles.channels
-        if differs and _is_axis_consumed(model, batch, recorder, call, learned[0]):
+        if differs and _is_axis_summed_next(model, batch, recorder, call, learned[0]):
             return AxisRoles(roles.example, (learned[0],), True)
         return roles
     ndim = call.x.ndim
@@ -98,8 +98,8 @@ def _find_direct_channels(call: LayerCall, recorder: Recorder) -> tuple[int, ...
     return (producer.channel_axis % call.x.ndim,) if producer is not None and is_direct else None
 
 
-def _is_axis_consumed(model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, axis: int) -> bool:
-    """Return True if the next call that makes channels sums over this axis of a layer's output."""
+def _is_axis_summed_next(model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, axis: int) -> bool:
+    """Return True if the next layer with weights sums over this axis of a call's output."""
     other, _ = record_pass(model, batch, (call.name, axis))
     if call.consumer >= min(len(recorder.weights), len(other.weights)):
         return False

@@ -131,7 +131,7 @@ MAX_NAMED = 5
 def iterate_findings(
     layers: list[LayerReport], gap: float | None, obstacles: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ModelFinding]:
-    """Yield the findings: mistakes of each layer, a large `gap` of the model, and batch norms that can be folded.
+    """Yield the findings: mistakes of layers, a large train-eval `gap`, and batch norms without `obstacles` to folding.
 
     `gap`: the change of the output between training and inference that batch statistics make. `obstacles`: for each
     batch norm, what keeps it from being folded into the layer before; "" if nothing does.

@@ -13,15 +13,15 @@ EXACT = 1e-9
 """Largest difference of the model's output, as a share of the largest one, that is rounding."""
 
 
-def find_folding_obstacles(names: list[str], recorder: Recorder, run: Callable[[], Tensor]) -> dict[str, str]:
+def find_folding_obstacles(names: list[str], recorder: Recorder, run_model: Callable[[], Tensor]) -> dict[str, str]:
     """Return by name why each batch norm cannot be folded into the layer before it; "" if it can.
 
-    `recorder`, `run`: the record of the model in inference, and a function that returns its output.
+    `recorder`, `run_model`: the record of the model in inference, and a function that returns its output.
     """
-    return {name: _find_obstacle(recorder.layers[name], recorder, run) for name in names}
+    return {name: _find_obstacle(recorder.layers[name], recorder, run_model) for name in names}
 
 
-def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor]) -> str:
+def _find_obstacle(call: LayerCall, recorder: Recorder, run_model: Callable[[], Tensor]) -> str:
     before = None if call.producer is None else recorder.weights[call.producer]
     if before is None or before.y.shape != call.x.shape or not torch.equal(before.y, call.x):
         return "something else stands between"
@@ -33,13 +33,13 @@ def _find_obstacle(call: LayerCall, recorder: Recorder, run: Callable[[], Tensor
     if not set(find_parameter_axes(one - zero)) <= {before.channel_axis % call.x.ndim}:
         return "its channels are not those before it"
     with torch.no_grad():
-        expected, folded = run(), _run_folded(call.module, before, one - zero, zero, run)
+        expected, folded = run_model(), _run_folded(call.module, before, one - zero, zero, run_model)
     is_equal = float((expected - folded).abs().max()) <= EXACT * float(expected.abs().max())
     return "" if is_equal else "the layer before it is used elsewhere, too"
 
 
 def _run_folded(
-    norm: nn.Module, before: WeightedCall, factor: Tensor, shift: Tensor, run: Callable[[], Tensor]
+    norm: nn.Module, before: WeightedCall, factor: Tensor, shift: Tensor, run_model: Callable[[], Tensor]
 ) -> Tensor:
     """Return the model's output with the batch norm `norm` folded into the layer before it, by `factor` and `shift`."""
 
@@ -52,7 +52,7 @@ def _run_folded(
         norm.register_forward_hook(lambda module, arguments, output: arguments[0]),
     ]
     try:
-        return run()
+        return run_model()
     finally:
         for hook in hooks:
             hook.remove()

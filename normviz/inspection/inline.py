@@ -169,11 +169,11 @@ class OperationLog:
                 found.append(self._trace_candidate(k, any(id(each) in self._roots for each in divisors)))
         return found
 
-    def _trace_candidate(self, last: int, has_root: bool) -> InlineCandidate:
-        """Return the candidate of product `last`: the operations from the tensor of its data up to its γ and β."""
-        x = self._find_source(last)
-        y, taken = self.operations[last].output, {last}
-        for k in range(last + 1, min(last + MAX_OPERATIONS, len(self.operations))):
+    def _trace_candidate(self, index: int, has_root: bool) -> InlineCandidate:
+        """Return the candidate that divides, by a root or not, in operation `index`: from its input to γ and β."""
+        x = self._find_source(index)
+        y, taken = self.operations[index].output, {index}
+        for k in range(index + 1, min(index + MAX_OPERATIONS, len(self.operations))):
             step = self.operations[k]
             if any(each is y for each in step.inputs):
                 others = [each for each in step.inputs if each is not y]
@@ -183,14 +183,14 @@ class OperationLog:
                     break
                 y, taken = step.output, {*taken, k}
         operations = () if x is None else tuple(self.operations[k] for k in sorted(self._select_operations(taken, x)))
-        return InlineCandidate(x, y, operations, has_root, self.operations[last], last)
+        return InlineCandidate(x, y, operations, has_root, self.operations[index], index)
 
-    def _find_source(self, last: int) -> Tensor | None:
-        """Return the nearest earlier tensor of an operation's shape through which all its data pass, or None.
+    def _find_source(self, index: int) -> Tensor | None:
+        """Return the nearest tensor before operation `index`, of its shape, through which all its data pass, or None.
 
         Through a subtracted mean and a cast, the search goes on.
         """
-        shape, found, cut = self.operations[last].output.shape, None, self._list_data(last)
+        shape, found, cut = self.operations[index].output.shape, None, self._list_data(index)
         for _ in range(MAX_OPERATIONS):
             makers = [self._makers[id(each)] for each in cut if id(each) in self._makers]
             if len(cut) == 1 and cut[0].shape == shape:

@@ -184,16 +184,16 @@ class _Inspection:
         report.flags["state_moves"] = call.has_moving_state() or report.flags["is_thawed_by_train"]
         return report
 
-    def _measure_model(self, switching: list[LayerReport]) -> dict[str, float | None]:
-        """Return the influence of other examples and the gap between the modes, on the model's output, by name.
+    def _measure_model(self, switching_layers: list[LayerReport]) -> dict[str, float | None]:
+        """Return by name how much other examples, and the mode of `switching_layers`, change the model's output.
 
-        `switching`: layers with batch statistics in training, and others in inference.
+        `switching_layers`: layers with batch statistics in training, and others in inference.
         """
         others = range(1, find_batch_size(self.batch))
         changed = replace_examples(self.batch, others)
         training, inference = self._run(self.training_modes), self._run(self.inference_modes)
         modes = dict(zip(self.model.modules(), self.inference_modes, strict=True))
-        for layer in switching:
+        for layer in switching_layers:
             call = self.training.layers[layer.name]
             modes |= dict.fromkeys(call.module.modules() if call.module else [call.around or self.model], True)
         normalized = self._run(list(modes.values()))

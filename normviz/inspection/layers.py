@@ -112,7 +112,7 @@ class LayerReport:
 def build_layer_report(
     call: LayerCall, inference: LayerCall | None, roles: AxisRoles, probe: Probe, constant: ConstantStatistics | None
 ) -> LayerReport:
-    """Return the report on one call that normalizes.
+    """Return the report on a layer from its `call` in training, its call in `inference`, and what its probe found.
 
     Args:
         call, inference: the call in training and in inference; None if it is not made there.
@@ -166,7 +166,7 @@ def measure_statistics(x: Tensor, probe: Probe, layout: str) -> dict[str, float]
 
 
 def predict_table_row(scheme: Scheme | None, shape: tuple[int, ...]) -> dict[str, bool]:
-    """Return by transformation of Table 1 whether a scheme of activations is invariant; {} if theory has no answer."""
+    """Return by key of `TRANSFORMATIONS` whether a scheme of activations is invariant; {} if theory has no answer."""
     if scheme is None:
         return {}
     layer = "dense" if shape[1] * shape[2] == 1 else "conv"

@@ -42,7 +42,7 @@ Rules = tuple[Rule, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """Result of probing a layer as a function of an array: its fields, its form, γ, β and ε.
+    """Result of probing a layer as a function of an array: what it averages over, its formula, γ, β and ε.
 
     Attributes:
         mean: the rules of the field whose mean is subtracted; None: none is.
@@ -72,19 +72,19 @@ class Probe:
 
 
 def probe_function(
-    compute: Callable[[Tensor], Tensor], shape: Sequence[int], learned: Sequence[Tensor], is_fixed: bool = False
+    compute: Callable[[Tensor], Tensor], shape: Sequence[int], parameters: Sequence[Tensor], is_fixed: bool = False
 ) -> Probe | None:
-    """Return what a function of arrays computes, found from its outputs; None if it is no normalization.
+    """Return what a function with these parameters computes, by its outputs; None if it is no normalization.
 
     Args:
         compute: the function.
         shape: the shape of its input.
-        learned: the tensors that the function may learn; they are changed while it is probed.
+        parameters: the tensors that the function may learn; they are changed while it is probed.
         is_fixed: True if the function takes no other shape.
     """
     shape = tuple(shape) if is_fixed else choose_probe_shape(compute, shape)
     x = _draw(shape, 0)
-    with randomize_parameters(learned):
+    with randomize_parameters(parameters):
         y = compute(x)
         if y.shape != x.shape or not torch.isfinite(y).all() or float(y.std(correction=0)) == 0:
             return None
@@ -93,7 +93,7 @@ def probe_function(
             return None
         is_single = _is_single_precision(compute, x, y)
         if all(rule == OWN or n == 1 for rule, n in zip(rules, shape, strict=True)):
-            found = _probe_pointwise(compute, shape, learned)
+            found = _probe_pointwise(compute, shape, parameters)
         else:
             found = _probe_shared(compute, x, y, rules, is_single)
         if found is None:
@@ -114,7 +114,7 @@ def probe_function(
 
 
 def choose_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape that `compute` takes and that is quick to probe: free axes have 4 or `SHORT` elements."""
+    """Return a shape that `compute` takes and that is quick to probe, with axes cut to `SHORT` elements if possible."""
     chosen = tuple(shape)
     for axis, n in enumerate(shape):
         if n == 1 or n > 1.5 * SHORT:
@@ -186,7 +186,7 @@ def randomize_parameters(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 def find_parameter_axes(values: Tensor | None, size: float = 0.0) -> tuple[int, ...]:
-    """Return the axes along which an array varies by more than rounding of numbers, as large as `size` or its own."""
+    """Return the axes along which an array varies by more than 10⁻⁵ of `size` or, if larger, its own largest number."""
     if values is None:
         return ()
     off = 1e-5 * max(float(values.abs().max()), size)
@@ -247,19 +247,19 @@ def _fit_general(
     return None
 
 
-def _measure_eps(compute: Callable[[Tensor], Tensor], shape: Sequence[int], found: Probe) -> tuple[float | None, bool]:
+def _measure_eps(compute: Callable[[Tensor], Tensor], shape: Sequence[int], probe: Probe) -> tuple[float | None, bool]:
     """Return ε, measured from the outputs for small inputs, or None, and whether it is added under the root."""
-    if found.divisor is None or found.gain is None or found.bias is None:
+    if probe.divisor is None or probe.gain is None or probe.bias is None:
         return None, True
     estimates = []
     for scale in (SMALL, 10 * SMALL):
         x = scale * _draw(shape, 11)
-        v = x if found.mean is None else x - average_by_rules(x, found.mean)
-        square = average_by_rules(v * v, found.divisor)
-        sure = ((found.gain.abs() > 1e-3 * found.gain.abs().max()) & (v * v > 0.25 * square)) & (found.gain != 0)
+        v = x if probe.mean is None else x - average_by_rules(x, probe.mean)
+        square = average_by_rules(v * v, probe.divisor)
+        sure = ((probe.gain.abs() > 1e-3 * probe.gain.abs().max()) & (v * v > 0.25 * square)) & (probe.gain != 0)
         if not sure.any():
             return None, True
-        normal = (compute(x) - found.bias)[sure] / found.gain[sure]
+        normal = (compute(x) - probe.bias)[sure] / probe.gain[sure]
         root = (v[sure] / normal).abs()
         inside = float((root * root - square[sure]).median())
         outside = float((root - square[sure].sqrt()).median())
@@ -267,7 +267,7 @@ def _measure_eps(compute: Callable[[Tensor], Tensor], shape: Sequence[int], foun
     (inside, outside), (inside_again, outside_again) = estimates
     is_inside = abs(inside_again - inside) <= abs(outside_again - outside) * (abs(inside) / max(abs(outside), 1e-300))
     eps = inside if is_inside else outside
-    return (0.0 if eps < (1e-12 if found.is_single else 1e-15) else float(f"{eps:.4g}")), is_inside
+    return (0.0 if eps < (1e-12 if probe.is_single else 1e-15) else float(f"{eps:.4g}")), is_inside
 
 
 def _probe_pointwise(

@@ -20,7 +20,7 @@ POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 def list_schemes(
     probe: Probe, layout: ArrayLayout, shape: Shape, *, is_weight: bool = False, heads: int = 0, learns: bool = False
 ) -> list[Scheme]:
-    """Return the schemes that compute what probing found, the most common name first; [] if there is none.
+    """Return the schemes that a probed layer computes, the usual first: `heads` (a number) and `learns` decide on that.
 
     Args:
         probe: what was found.

@@ -80,10 +80,10 @@ def _build_weight_report(
     return report
 
 
-def _divides_linearly(compute: Callable[[Tensor], Tensor], learned: Tensor) -> bool:
-    """Return True if the divisor is linear in the weight, as uᵀWv is with constant vectors u and v."""
+def _divides_linearly(compute: Callable[[Tensor], Tensor], weight: Tensor) -> bool:
+    """Return True if the divisor weight / compute(weight) is linear in the weight, as uᵀWv for constant u and v is."""
     generator = torch.Generator().manual_seed(6)
-    a, b = (torch.randn(learned.shape, generator=generator, dtype=torch.float64) for _ in range(2))
+    a, b = (torch.randn(weight.shape, generator=generator, dtype=torch.float64) for _ in range(2))
     divisors = [(each / compute(each)).mean() for each in (a, b, a + b)]
     return abs(float(divisors[0] + divisors[1] - divisors[2])) <= 1e-9 * float(max(abs(each) for each in divisors))
 

@@ -20,30 +20,30 @@ CLUSTER_JOBS_PER_REQUEST = 16
 def create_default_queue(
     workers: int,
     jobs_per_request: int,
-    is_done: Callable[[Any], bool],
-    speed: SpeedEstimator | None = None,
-    spare: SpareWorker | None = None,
+    has_result: Callable[[Any], bool],
+    speed_estimator: SpeedEstimator | None = None,
+    spare_worker: SpareWorker | None = None,
 ) -> JobQueue:
     """Create the queue for long jobs, which run on the configured Dask cluster, or else in processes here.
 
     Args:
         workers: the number of processes on this machine, without a cluster.
         jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
-        is_done: returns True if a job has its result already.
-        speed: of this machine; a cluster measures its own.
-        spare: gives the processes; without it, new ones are started.
+        has_result: returns True if a job has its result already.
+        speed_estimator: of this machine; a cluster measures its own.
+        spare_worker: gives the processes; without it, new ones are started.
 
     Raises:
         InvalidInput: the environment names a cluster that cannot be used.
     """
     cluster = create_configured_cluster()
     if cluster is not None:
-        return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
+        return JobQueue(cluster, jobs_per_request=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, has_result=has_result)
     return JobQueue(
-        SingleGpuExecutor(workers, spare),
+        SingleGpuExecutor(workers, spare_worker),
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
-        is_done=is_done,
+        has_result=has_result,
         workers=workers,
-        speed=speed,
+        speed_estimator=speed_estimator,
     )

@@ -41,9 +41,9 @@ class JobQueue:
         clock: returns the time in seconds.
         jobs_per_request: the maximal number of jobs of one request that run or wait for a worker.
         limits: of one job.
-        is_done: returns True if a job has its result already, so that it need not run.
+        has_result: returns True if a job has its result already, so that it need not run.
         workers: the number of jobs that the executor runs at a time; the others wait here. None: it takes all.
-        speed: of the machine, shared by all queues of a server.
+        speed_estimator: of the machine, shared by all queues of a server.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class JobQueue:
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
         limits: JobLimits = NO_LIMITS,
-        is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
+        has_result: Callable[[Job[Any]], bool] = _assume_unfinished,
         workers: int | None = None,
-        speed: SpeedEstimator | None = None,
+        speed_estimator: SpeedEstimator | None = None,
     ) -> None:
         self.lease, self.clock, self.jobs_per_request, self.limits = lease, clock, jobs_per_request, limits
-        self._is_done = is_done
-        self.workers, self.speed = workers, speed or SpeedEstimator()
+        self._has_result = has_result
+        self.workers, self.speed = workers, speed_estimator or SpeedEstimator()
         self._executor = executor
         self._runs: dict[str, JobRun] = {}
         self._requests: WeakSet[JobRequest] = WeakSet()  # held by pages and by their runs
@@ -74,7 +74,7 @@ class JobQueue:
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """Submit jobs to run in this order; return their `JobRequest`, which reports progress and can be cancelled.
+        """Submit jobs to run in this order, with a callback for each result; return their `JobRequest`.
 
         `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
         connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
@@ -151,11 +151,11 @@ class JobQueue:
             found.pop(name, None)
         return found
 
-    def _estimate_seconds(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
-        """Estimate the seconds that a job, given by digest, still runs; `factors` maps a kind to its slowdown."""
-        kind, seconds = request.costs[name]
-        run = self._runs.get(name)
-        return seconds * factors(kind) * (1 - run.share if run else 1)
+    def _estimate_seconds(self, digest: str, request: JobRequest, get_slowdown: Callable[[str], float]) -> float:
+        """Estimate the seconds that a job still runs; `get_slowdown` returns the factor for its kind."""
+        kind, seconds = request.costs[digest]
+        run = self._runs.get(digest)
+        return seconds * get_slowdown(kind) * (1 - run.share if run else 1)
 
     def _make_slowdown_function(self) -> Callable[[str], float]:
         """Return a function that maps a kind of job to its slowdown, measured divided by modelled seconds."""
@@ -172,7 +172,7 @@ class JobQueue:
             while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]
                 run = self._runs.get(name)
-                if self._is_done(job):  # by others, since the request was handed in
+                if self._has_result(job):  # by others, since the request was handed in
                     request.ran.append(JobRun(name, job, request, self.clock))
                 elif run is not None and run.add_request(request):
                     request.runs.append(run)

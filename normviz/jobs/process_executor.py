@@ -94,7 +94,7 @@ class WorkerProcess:
     def perform(
         self, function: Callable[..., Any], job: Any, control: JobControl, limits: JobLimits = NO_LIMITS
     ) -> Any:
-        """Call `function` on a job in the process; return its result, or None if the job was stopped.
+        """Call `function` on a job in the process; return the result, or None if `control` (told of progress) stops it.
 
         Raises the errors of the job, LimitExceeded, WorkerLost, or IdleWorkerLost if the worker died before the job.
         """

@@ -109,7 +109,7 @@ class ResultCache:
             found = {digest: self._read_result(store, digest) for digest in digests}
             return {digest: result for digest, result in found.items() if result is not None}
 
-        return (self._open_and_run(digests, READ_TIMEOUT, read) or {}) if digests else {}
+        return (self._open_and_run(digests[0], READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
         """Store a result by digest; drop the oldest ones beyond `max_bytes`. Raises ValueError for object arrays.
@@ -131,7 +131,7 @@ class ResultCache:
             store.execute("COMMIT")
 
         self.failed = False
-        self._open_and_run([digest], WRITE_TIMEOUT, write)
+        self._open_and_run(digest, WRITE_TIMEOUT, write)
         self._damaged.discard(digest)
 
     def is_damaged(self, digest: str) -> bool:
@@ -155,13 +155,11 @@ class ResultCache:
         self._damaged.discard(digest)
         return result
 
-    def _open_and_run(
-        self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]
-    ) -> Value | None:
+    def _open_and_run(self, digest: str, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
         """Return `work(database)`, or None if the file cannot be opened; `wait`: seconds to wait for a lock.
 
-        A damaged file is set aside first. The file is opened for every call, since it may be replaced while the server
-        runs.
+        A damaged file is renamed first, and this digest counts as damaged. The file is opened for every call, since it
+        may be replaced while the server runs.
         """
         try:
             path = self._path or find_results_path()
@@ -170,7 +168,7 @@ class ResultCache:
                 try:
                     return self._run_on_store(path, wait, work)
                 except DamagedFile as damage:
-                    self._damaged.add(digests[0])
+                    self._damaged.add(digest)
                     _rename_damaged_file(path, damage, wait)
             raise OSError("one damaged file follows another")
         except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError if there is no home folder
@@ -230,7 +228,7 @@ def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
 
 
 def _rename_damaged_file(path: Path, damage: DamagedFile, wait: float) -> None:
-    """Rename a damaged file to NAME.damaged, unless another process already has."""
+    """Rename the file with this `damage` to NAME.damaged, unless another process has; `wait`: seconds for its lock."""
     with _hold_file_lock(path, wait):
         if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
             return

@@ -79,5 +79,5 @@ def name_result(job: ArrayJob) -> str:
 
 @lru_cache(maxsize=1024)
 def _compute_digest(job: ArrayJob, version: int) -> str:
-    """Return the cached digest of a job; `version` only tells cached digests of different versions apart."""
+    """Return the digest of a job from a cache, whose key has the `version` of the job's kind, too."""
     return compute_digest(job)

@@ -36,7 +36,7 @@ def get_modelled_seconds(job: Any) -> float:
 
 @lru_cache(maxsize=1)
 def measure_slowdown() -> float:
-    """Return the seconds that this machine takes for one modelled second, measured by a computation of 5 ms."""
+    """Return this machine's time over that of the cost models' machine, for a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
     def probe() -> float:

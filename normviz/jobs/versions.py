@@ -24,10 +24,10 @@ def _find_version(name: str) -> str:
         return "missing"
 
 
-def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
-    """Raise InvalidInput if the package versions of another machine differ from those here, or are an error.
+def check_versions(machine_name: str, versions: dict[str, str] | Exception) -> None:
+    """Raise InvalidInput if another machine's package versions differ from those here, or could not be asked for.
 
-    `machine`: its name in the message.
+    `versions` is the exception in the latter case.
     """
     here = get_installed_versions()
     if isinstance(versions, Exception):
@@ -37,4 +37,4 @@ def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
         problem = f"has {theirs}; here is {own}"
     else:
         return
-    raise InvalidInput(f"{machine} {problem}. Install the same everywhere: pip install 'normviz[train,cluster]'.")
+    raise InvalidInput(f"{machine_name} {problem}. Install the same everywhere: pip install 'normviz[train,cluster]'.")

@@ -76,7 +76,7 @@ y (8, 6, 4, 4), float64>
     result = normalization.normalize(
         call.tensor, call.scheme, eps, call.expand(gain, "gain"), call.expand(bias, "bias")
     )
-    found = Normalization(*(None if part is None else call.restore(part) for part in result))
+    found = Normalization(*(None if part is None else call.to_user_layout(part) for part in result))
     found.scheme, found.layout, found.eps = call.scheme, call.layout, normalization.resolve_eps(call.scheme, eps)
     return found
 
@@ -110,7 +110,7 @@ def backward(
         raise InvalidInput(f"∂L/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
     above = dy if call.layout is None else call.layout.to_tensor(dy)
     found = differentiation.compute_gradients(call.tensor, above, call.scheme, eps, call.expand(gain, "gain"))
-    return call.restore(found.dx)
+    return call.to_user_layout(found.dx)
 
 
 @normalization.ignore_float_warnings
@@ -148,7 +148,7 @@ def statistics(
         compute_rms(tensor, suppression),
         result.deviation,
     )
-    return Statistics(*(None if part is None else call.restore(part) for part in parts))
+    return Statistics(*(None if part is None else call.to_user_layout(part) for part in parts))
 
 
 def predict(
@@ -263,9 +263,9 @@ class LibraryCall:
             )
         return array
 
-    def restore(self, part: Array) -> Array:
+    def to_user_layout(self, tensor: Array) -> Array:
         """Return a tensor, or statistics of it, with the axes (N, H, W, C) moved back to the layout of x."""
-        return part if self.layout is None else self.layout.from_tensor(part, self.shape)
+        return tensor if self.layout is None else self.layout.from_tensor(tensor, self.shape)
 
 
 def _find_scheme(

@@ -91,7 +91,7 @@ class DetectedNormalization:
 
     @property
     def layer(self) -> DetectedLayer | None:
-        """The explanation if there is exactly one (verdict "one"), otherwise None."""
+        """The layer that explains the output, if there is exactly one (verdict "one"), otherwise None."""
         return self.layers[0] if self.verdict == "one" else None
 
     def __repr__(self) -> str:

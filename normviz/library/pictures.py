@@ -85,7 +85,7 @@ def show(
     colour: str = "field",
     focus: Index = (0, 0, 0, 0),
 ) -> Picture:
-    """Draw an array as a cube with the elements that share a mean and a variance, in a notebook or a web page.
+    """Draw an array as a cube, coloured by `colour`, with the elements that share statistics with the one at `focus`.
 
     The pointer shows any element with its field, and a click locks it. "Watch it happen" plays the normalization: the
     elements of each field collapse into their mean, which is copied back. The cube is that of the app's tensor lab.

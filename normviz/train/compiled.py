@@ -72,7 +72,7 @@ def start_loading() -> None:
 
 
 def get_kernels() -> ModuleType | None:
-    """Return the kernels if they are loaded."""
+    """Return the module of compiled kernels, or None while it is not loaded."""
     return _loaded[0] if _loaded else None
 
 
@@ -92,7 +92,7 @@ def _import_kernels() -> ModuleType:
 
 
 def can_train(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if the kernels can train a scheme: a long type, and a general form without windows or a function."""
+    """Return True if the kernels can train a scheme: float32 or float64, the general form or a function, no windows."""
     if setting.dtype not in DTYPES:
         return False
     for part, shapes in ((scheme.activation_part, setting.shapes), (scheme.weight_part, setting.weight_shapes)):
@@ -126,18 +126,18 @@ class CompiledTraining:
         self.done, self.chunk, self.thread = 0, 4, local()
         numbers, optimizer = np.finfo(setting.dtype), getattr(kernels, setting.optimizer.upper())
         noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
-        self.rule = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
+        self.optimizer = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
         self.powers = np.cumprod(np.tile(np.array(BETAS), (setting.steps, 1)), 0)
         pixels = find_pixels(setting)
         images = problem.inputs[:, *pixels].astype(numbers.dtype)
         self.images, self.order = torch.from_numpy(images), torch.from_numpy(problem.order)
         self.labels = problem.labels[problem.order]
         self.changes = [change.astype(numbers.dtype) for change in _find_changes(problem, pixels)]
-        self.layout, parameters, self.rates = _lay_out(setting, problem)
+        self.layout, parameters, self.rates = _place_layers(setting, problem)
         lead = (len(schemes), *parameters.shape)
         self.parameters = np.tile(parameters, (len(schemes), 1, 1))
         self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]), numbers.dtype)
-        self.plans = [_plan_scheme(kernels, scheme, setting) for scheme in schemes]
+        self.norms = [_plan_norms(kernels, scheme, setting) for scheme in schemes]
 
     def __call__(self, step: int) -> Iterator[None]:
         """Train to the end of a step, counted from 0, and perhaps beyond; yield after every network."""
@@ -149,7 +149,7 @@ class CompiledTraining:
         images = self.images[self.order[chunk]].mT.flatten(1)  # (steps, pixels · N); NumPy takes eight times as long
         batches = (pad(images, (0, self.kernels.LANES)).numpy(), self.labels[chunk], self.powers[chunk])
         torch.set_num_threads(threads)
-        places = [(row, column) for row in range(len(self.plans)) for column in range(len(self.changes))]
+        places = [(row, column) for row in range(len(self.norms)) for column in range(len(self.changes))]
         with ThreadPoolExecutor(threads) as pool:
             run = map if threads == 1 else pool.map  # threads start only when they are used
             for _ in run(lambda place: self._train_network(place, batches), places):
@@ -159,19 +159,19 @@ class CompiledTraining:
 
     def _train_network(self, place: tuple[int, int], batches: tuple[np.ndarray, ...]) -> None:
         row, column = place
-        if not hasattr(self.thread, "memory"):
+        if not hasattr(self.thread, "buffers"):
             size = self.layout[0][-1]["end"] + DIGIT_CLASSES * self.setting.batch + self.parameters.shape[-1]
-            self.thread.memory = tuple(np.empty((7, size), self.parameters.dtype))
+            self.thread.buffers = tuple(np.empty((7, size), self.parameters.dtype))
         losses = np.empty(len(batches[0]))
         network = (
             self.changes[column], self.parameters[row, column], self.rates[column], self.state[row, column], losses
         )  # fmt: skip
-        self.kernels.train_network(batches, network, self.layout, self.plans[row], self.rule, self.thread.memory)
+        self.kernels.train_network(batches, network, self.layout, self.norms[row], self.optimizer, self.thread.buffers)
         self.losses[self.done : self.done + len(losses), row, column] = losses
 
 
 def find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Return for every pixel a position of the first layer's filter, and an input of the filter there, that show it."""
+    """Return for every pixel a position of the first layer's filter, and the index of the pixel in its input there."""
     pixels = np.arange(DIGIT_SIDE**2)
     if setting.layer == "dense":
         return np.zeros_like(pixels), pixels
@@ -194,8 +194,8 @@ def _find_changes(problem: TrainingProblem, pixels: tuple[np.ndarray, np.ndarray
     return changes
 
 
-def _lay_out(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
-    """Return the layout of `train_network`, and parameters and rates of all networks, (networks, parameters)."""
+def _place_layers(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+    """Return the `layout` of `train_network`, and parameters and rates of all networks, (networks, parameters)."""
     n, width, count, rate = setting.batch, setting.width, len(problem.factor), np.array([[setting.rate]])
     tensors: list[tuple[np.ndarray, np.ndarray]] = []
     for weight, of_weight in zip(problem.weights, problem.rates, strict=True):
@@ -227,8 +227,8 @@ def _lay_out(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.ndarr
     return (np.array(layers, LAYER), np.concatenate(rows), segments), parameters, rates
 
 
-def _plan_scheme(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Plan how activations (C, H, W, N) and weights (kh, kw, Cin, Cout) of every layer are normalized."""
+def _plan_norms(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """Return the `norms` of `train_network`: a `TENSOR`, and boxes, of every layer's activations and weights."""
     parts = (
         (scheme.activation_part, setting.shapes, (3, 1, 2, 0), 1, setting.eps),
         (scheme.weight_part, setting.weight_shapes, (0, 1, 2, 3), 3, 0.0),
@@ -238,17 +238,17 @@ def _plan_scheme(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple
     for number, (part, shapes, order, kept, eps) in enumerate(parts):
         for layer, shape in enumerate(shapes):
             if part is not None and part.has_effect:
-                *fields, of_rows = _plan_tensor(kernels, part, shape, order, kept)
+                *fields, of_rows = _plan_norm(kernels, part, shape, order, kept)
                 numbers = (eps, part.compute_scale(shape), part.alpha or 0.0, part.shift or 0.0)
                 tensors[number, layer] = (*fields, *numbers)
                 boxes[number, layer, :, : of_rows.shape[1]] = of_rows
     return tensors, boxes
 
 
-def _plan_tensor(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Sequence[int], kept: int) -> tuple[Any, ...]:
-    """Return kind, length, boxes and counts of a `TENSOR`, and the box of every row for both fields, (2, rows).
+def _plan_norm(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Sequence[int], first: int) -> tuple[Any, ...]:
+    """Return the integers of a `TENSOR`, and the box of every row for both fields, (2, rows).
 
-    The tensor's axes lie in memory in this order; a row spans none of the first `kept`.
+    `order`: the axes as they lie in memory; a row spans none before `first`.
     """
     if scheme.kind.function is not None:
         return getattr(kernels, scheme.kind.function.upper()), *[0] * 5, np.zeros((2, 1), np.int64)
@@ -261,7 +261,7 @@ def _plan_tensor(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Seque
     def is_uniform(count: list[int] | None, start: int) -> bool:
         return count is None or count[start:] in ([1] * (4 - start), sizes[start:])
 
-    split = next(start for start in range(kept, 4) if start == 3 or all(is_uniform(each, start) for each in counts))
+    split = next(start for start in range(first, 4) if start == 3 or all(is_uniform(each, start) for each in counts))
     plan, boxes = [kernels.GENERAL, prod(sizes[split:])], np.zeros((2, prod(sizes[:split])), np.int64)
     for number, count in enumerate(counts):
         if count is not None:

@@ -62,8 +62,8 @@ def _fill(builder, number):
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(INDEX, LANES), [0] * LANES))
 
 
-def _open(context, builder, signature, values):
-    """Return the pointer to `LANES` numbers of an array, and the mask of some first ones."""
+def _locate_lanes(context, builder, signature, values):
+    """Return the pointer to `LANES` numbers and the mask of the first `count`, from values (array, start, count)."""
     data = context.make_array(signature.args[0])(context, builder, values[0]).data
     vector = ir.VectorType(data.type.pointee, LANES)
     pointer = builder.bitcast(builder.gep(data, [values[1]]), vector.as_pointer())
@@ -79,10 +79,10 @@ def fill(_, number):
 
 @intrinsic
 def load(_, array, start, count):
-    """Load the first `count` numbers from a start; the others are zero, but are read, too."""
+    """Load `count` numbers from a start as a vector, with zeros to the end; all its `LANES` numbers are read."""
 
     def emit(context, builder, signature, values):
-        pointer, mask = _open(context, builder, signature, values)
+        pointer, mask = _locate_lanes(context, builder, signature, values)
         vector = builder.load(pointer, align=4)
         return builder.select(mask, vector, ir.Constant(vector.type, None))
 
@@ -94,7 +94,7 @@ def store(_, array, start, count, vector):
     """Store the first `count` numbers of a vector; the others in memory stay."""
 
     def emit(context, builder, signature, values):
-        pointer, mask = _open(context, builder, signature, values)
+        pointer, mask = _locate_lanes(context, builder, signature, values)
         builder.store(builder.select(mask, values[3], builder.load(pointer, align=4)), pointer, align=4)
         return context.get_dummy_value()
 
@@ -138,7 +138,7 @@ def sum_lanes(_, vector):
 
 
 @intrinsic
-def raise_two(_, k):
+def compute_power_of_two(_, k):
     """Return 2ᵏ for an integral number from -1022: its bits are those of the exponent."""
 
     def emit(context, builder, signature, values):
@@ -150,7 +150,10 @@ def raise_two(_, k):
 
 @compile_kernel
 def _multiply(x, rows, step, w, out, out_rows, out_step, height, length, group, is_added):
-    """Compute out[c, y] = Σ_k w[k, c] x[k, y], or add it, four c of a group at a time, whose segments are apart."""
+    """Write out[c, y] = Σ_k w[k, c] x[k, y], or add it, for y in `height` segments of `length` numbers.
+
+    The arguments are those of `_correlate`. Four c of a `group` are computed at once: their segments do not overlap.
+    """
     count, width = w.shape
     for y in range(height):
         at, to = y * step, y * out_step
@@ -174,7 +177,11 @@ def _multiply(x, rows, step, w, out, out_rows, out_step, height, length, group, 
 
 @compile_kernel
 def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
-    """Compute the gradient of w, out[k, c] = Σ_y x[k, y] · g[c, y]; an incomplete block repeats its last index."""
+    """Write out[k, c] = Σ_y x[k, y] · g[c, y], the gradient of w, over `height` segments of `length` numbers.
+
+    `rows`, `step`: the starts of all k in x, and the distance of segments. Four k and two c are computed at once; where
+    fewer are left, the last is repeated.
+    """
     count, width = out.shape
     for k in range(0, count, 4):
         k1, k2, k3 = min(k + 1, count - 1), min(k + 2, count - 1), min(k + 3, count - 1)
@@ -195,46 +202,46 @@ def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
 
 
 @compile_kernel
-def _average_boxes(x, y, length, boxes, average, count, divisor):
-    """Sum x · y, or x if y is None, over every box, and divide by its size and a divisor."""
-    size = length // count
-    span, parts = (length, 1) if size == 1 else (size, count)
-    average[:] = 0.0
-    for r in range(x.size // length):
+def _average_boxes(x, y, row_length, boxes, averages, per_row, divisor):
+    """Write the mean of x · y, or of x if y is None, over every box to `averages`, divided by a divisor."""
+    size = row_length // per_row
+    span, parts = (row_length, 1) if size == 1 else (size, per_row)
+    averages[:] = 0.0
+    for r in range(x.size // row_length):
         for j in range(parts):
-            at, to, total = r * length + j * size, boxes[r] * count + j, load(x, 0, 0)
+            at, to, total = r * row_length + j * size, boxes[r] * per_row + j, load(x, 0, 0)
             for i in range(0, span, LANES):
                 n = span - i
                 u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n)
                 if size == 1:
-                    store(average, to + i, n, add_product(load(average, to + i, n), u, v))
+                    store(averages, to + i, n, add_product(load(averages, to + i, n), u, v))
                 else:
                     total = add_product(total, u, v)
             if size > 1:
-                average[to] += sum_lanes(total)
-    divisor *= x.size // average.size
-    for i in range(average.size):
-        average[i] /= divisor
+                averages[to] += sum_lanes(total)
+    divisor *= x.size // averages.size
+    for i in range(averages.size):
+        averages[i] /= divisor
 
 
 @compile_kernel
-def _add_boxes(x, y, length, boxes, t, count, is_added):
-    """Replace x by x + t · y, or by t · y unless `is_added`, where every box has its t. None as y stands for ones."""
-    size = length // count
-    span, parts = (length, 1) if size == 1 else (size, count)
-    for r in range(x.size // length):
+def _add_boxes(x, y, row_length, boxes, factors, per_row, is_added):
+    """Add y, or 1 if y is None, times each box's factor to x, or replace x by it unless `is_added`."""
+    size = row_length // per_row
+    span, parts = (row_length, 1) if size == 1 else (size, per_row)
+    for r in range(x.size // row_length):
         for j in range(parts):
-            at, to = r * length + j * size, boxes[r] * count + j
-            factor = fill(t[to])
+            at, to = r * row_length + j * size, boxes[r] * per_row + j
+            factor = fill(factors[to])
             for i in range(0, span, LANES):
                 n = span - i
                 u, v = fill(x.dtype.type(1)) if y is None else load(y, at + i, n), load(x, at + i, n if is_added else 0)
-                store(x, at + i, n, add_product(v, load(t, to + i, n) if size == 1 else factor, u))
+                store(x, at + i, n, add_product(v, load(factors, to + i, n) if size == 1 else factor, u))
 
 
 @compile_kernel
 def _center(x, plan, boxes, work):
-    """Subtract from x its mean over field A; the gradient of a mean is a mean as well."""
+    """Subtract from x, or from a gradient, its mean over the summation field; `work` is overwritten."""
     if plan.a_boxes:
         mean = work[: plan.a_boxes * plan.a_count]
         _average_boxes(x, None, plan.length, boxes[0], mean, plan.a_count, -1.0)
@@ -243,7 +250,7 @@ def _center(x, plan, boxes, work):
 
 @compile_kernel
 def _normalize(x, plan, boxes, inverse, work):
-    """Replace x by x̂; `inverse` becomes the reciprocal of the divisor, or the argument of a pointwise function."""
+    """Replace x by x̂; write 1/divisor, or the argument of a pointwise function, to `inverse`; overwrite `work`."""
     if plan.kind == GENERAL:
         _center(x, plan, boxes, work)
         if plan.b_boxes:
@@ -261,7 +268,7 @@ def _normalize(x, plan, boxes, inverse, work):
 
 @compile_kernel
 def _backpropagate(g, xhat, plan, boxes, inverse, work):
-    """Replace ∂L/∂x̂ by ∂L/∂x."""
+    """Replace ∂L/∂x̂ in g by ∂L/∂x, with `inverse` from `_normalize`; overwrite `work`."""
     if plan.kind == GENERAL:
         if plan.b_boxes:
             by_box, average = inverse[: plan.b_boxes * plan.b_count], work[: plan.b_boxes * plan.b_count]
@@ -287,7 +294,7 @@ def _activate(xhat, gain, bias, out, length):
 
 @compile_kernel
 def _backpropagate_activation(g, xhat, out, gain, by_gain, by_bias, length):
-    """Replace ∂L/∂h by ∂L/∂x̂, and compute the gradients of γ and β."""
+    """Replace ∂L/∂out in g by ∂L/∂x̂, for out = ReLU(γ x̂ + β); write the gradients of γ and β."""
     for c in range(gain.size):
         s, t, a, zero = load(g, 0, 0), load(g, 0, 0), fill(gain[c]), load(g, 0, 0)
         for i in range(0, length, LANES):
@@ -306,54 +313,54 @@ def _exponentiate(x):
     r, t = v - k * LN2_HIGH - k * LN2_LOW, 1.0
     for n in range(TERMS, 0, -1):
         t = 1.0 + t * r * (1.0 / n)
-    return t * raise_two(k)
+    return t * compute_power_of_two(k)
 
 
 @compile_kernel
-def _compute_loss(logits, offset, labels, by_offset, most, total):
-    """Return the mean cross-entropy of logits (classes, N), and replace them by its gradient."""
+def _compute_loss(logits, bias, labels, by_bias, maxima, totals):
+    """Return the mean cross-entropy of logits (classes, N) + bias; replace them and `by_bias` by gradients."""
     classes, batch = logits.shape
-    most[:batch], total[:batch], loss = -np.inf, 0.0, 0.0
+    maxima[:batch], totals[:batch], loss = -np.inf, 0.0, 0.0
     for c in range(classes):
         row = logits[c]
         for n in range(batch):
-            row[n] += offset[c]
-            most[n] = row[n] if row[n] > most[n] else most[n]
+            row[n] += bias[c]
+            maxima[n] = row[n] if row[n] > maxima[n] else maxima[n]
     for n in range(batch):
-        loss -= logits[labels[n], n] - most[n]
+        loss -= logits[labels[n], n] - maxima[n]
     for c in range(classes):
         row = logits[c]
         for n in range(batch):
-            row[n] = _exponentiate(row[n] - most[n])
-            total[n] += row[n]
+            row[n] = _exponentiate(row[n] - maxima[n])
+            totals[n] += row[n]
     for n in range(batch):
-        loss += log(total[n])
+        loss += log(totals[n])
     for c in range(classes):
         row = logits[c]
         for n in range(batch):
-            row[n] = (row[n] / total[n] - (1.0 if labels[n] == c else 0.0)) / batch
+            row[n] = (row[n] / totals[n] - (1.0 if labels[n] == c else 0.0)) / batch
         total_of_class = load(row, 0, 0)
         for n in range(0, batch, LANES):
             total_of_class = add_product(total_of_class, fill(row.dtype.type(1)), load(row, n, batch - n))
-        by_offset[c] = sum_lanes(total_of_class)
+        by_bias[c] = sum_lanes(total_of_class)
     return loss / batch
 
 
 @compile_kernel
-def _update(p, g, rates, state, segments, rule, powers, work):
-    """Update all parameters of a network by SGD, momentum or Adam, as `optimizers` does."""
-    optimizer, momentum, beta1, beta2, tiny, noise = rule
-    if optimizer == SGD:
+def _update(p, g, rates, state, tensors, optimizer, powers, work):
+    """Update all parameters p and the optimizer's state by gradients g, as `optimizers` does; overwrite `work`."""
+    method, momentum, beta1, beta2, tiny, noise = optimizer
+    if method == SGD:
         for i in range(p.size):
             p[i] -= rates[i] * g[i]
-    elif optimizer == MOMENTUM:
+    elif method == MOMENTUM:
         m = state[0]
         for i in range(p.size):
             m[i] = momentum * m[i] + g[i]
             p[i] -= rates[i] * m[i]
     else:
         m, v, first, second = state[0], state[1], 1 - powers[0], 1 - powers[1]
-        for begin, count, width in segments:
+        for begin, count, width in tensors:
             scale, most = work[:width], 0.0
             scale[:] = 0.0 if count > 1 else 1.0
             for i in range(count * width if count > 1 else 0):
@@ -370,7 +377,7 @@ def _update(p, g, rates, state, segments, rule, powers, work):
 
 
 @compile_kernel
-def train_network(batches, network, layout, plan, rule, memory):
+def train_network(batches, network, layout, norms, optimizer, buffers):
     """Train one network on some mini-batches: update its parameters and the state of its optimizer, store its losses.
 
     Args:
@@ -378,13 +385,13 @@ def train_network(batches, network, layout, plan, rule, memory):
         network: factor and shift of its images, (2, pixels · N), or (2, 0) for none; its parameters and their learning
             rates, flat; moments of its optimizer, (moments, parameters); losses before every update, (steps,).
         layout: all layers and the classifier; starts of segments; start, fan-in and units of every parameter tensor.
-        plan: normalization of activations (0) and weights (1) of every layer, (2, layers), and boxes, (2, layers, 2,
+        norms: normalization of activations (0) and weights (1) of every layer, (2, layers), and boxes, (2, layers, 2,
             rows).
-        rule: an optimizer and its numbers; the last one is the share of the largest gradient that is only rounding.
-        memory: seven arrays, each with a place for all activations and parameters.
+        optimizer: its key and numbers; the last one is the share of the largest gradient that is only rounding.
+        buffers: seven arrays, each with a place for all activations and parameters.
     """
     (images, labels, powers), (changes, p, rates, state, losses), (layers, rows, segments) = batches, network, layout
-    (tensors, boxes), (inputs, xhats, inverses, slopes, gradient, used, inverse) = plan, memory
+    (tensors, boxes), (inputs, xhats, inverses, slopes, gradient, used, inverse) = norms, buffers
     last, is_plain = len(layers) - 1, changes.size == 0
     for step in range(len(images)):
         for i in range(changes.shape[1]):
@@ -430,4 +437,4 @@ def train_network(batches, network, layout, plan, rule, memory):
                 g = into
             if tensors[1, i].kind != NONE:
                 _backpropagate(of_w, w, tensors[1, i], boxes[1, i], inverse[layer.weight :], work)
-        _update(p, gradient, rates, state, segments, rule, powers[step], slopes)
+        _update(p, gradient, rates, state, segments, optimizer, powers[step], slopes)

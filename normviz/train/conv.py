@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
+from normviz.train.dense import Digits, NormCall, load_digit_parts
 from normviz.train.learning import sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
@@ -74,17 +74,17 @@ class Conv:
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
     def iterate_layers(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__
+        self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield each layer's pre-activations a and outputs ReLU(γ x̂ + β), both (schemes, networks, N, H, W, C).
 
-        `x`: pictures (networks or 1, N, H, W). `apply_norm`: the method of `NormLayer` that computes x̂.
+        `x`: pictures (networks or 1, N, H, W). `norm_method`: the method of `NormLayer` that computes x̂.
         """
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
         for norm, on_weights, w, gain, bias in layers:
             summed = convolve_stack(x, on_weights(w), norm.shape)
-            x = torch.relu(mask_gain(gain, self.schemes) * apply_norm(norm, summed) + bias)
+            x = torch.relu(mask_gain(gain, self.schemes) * norm_method(norm, summed) + bias)
             yield summed, x
 
     def classify_units(self, units: torch.Tensor) -> torch.Tensor:
@@ -98,20 +98,20 @@ class Conv:
 
     @torch.no_grad()
     def measure_responses(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.normalize_in_inference
+        self, x: torch.Tensor, norm_method: NormCall = NormLayer.normalize_in_inference
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
         """Return the logits (schemes, networks, N, classes) of pictures x, and every layer's `UnitResponse` to them."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
         for piece in x.split(PICTURES_PER_PASS, 1):
-            for layer, (summed, units) in enumerate(self.iterate_layers(piece, apply_norm)):
+            for layer, (summed, units) in enumerate(self.iterate_layers(piece, norm_method)):
                 found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
                 looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
             logits.append(self.classify_units(units))
         return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
-    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, H, W)."""
-        *_, (_, units) = self.iterate_layers(x, apply_norm)
+    def compute_logits(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> torch.Tensor:
+        """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, H, W); x̂ by `norm_method`."""
+        *_, (_, units) = self.iterate_layers(x, norm_method)
         return self.classify_units(units)
 
 

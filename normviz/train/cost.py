@@ -83,7 +83,7 @@ def compute_tensor_sizes(setting: Setting) -> TensorSizes:
 
 
 def compute_gpu_budget(free: int, bandwidth: float = inf) -> TrainingBudget:
-    """Return the budget of a GPU with `free` bytes that copies `bandwidth` bytes per second (inf: not measured)."""
+    """Return the `TrainingBudget` of a GPU with `free` bytes that copies `bandwidth` bytes/s (inf: not measured)."""
     held = int(GPU_MEMORY_SHARE * free)
     return TrainingBudget(held, int(min(bandwidth * MAX_PASS_SECONDS, held)) // 8)
 

@@ -16,7 +16,7 @@ from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 COMPARISON_DTYPE = torch.float64
 """The type of networks that are compared up to rounding."""
 
-ApplyNorm = Callable[[NormLayer, torch.Tensor], torch.Tensor]
+NormCall = Callable[[NormLayer, torch.Tensor], torch.Tensor]
 """A method of `NormLayer`: `__call__`, after training once `collect_statistics`, then `normalize_in_inference`."""
 
 OutputTransform = Callable[[torch.Tensor], torch.Tensor]
@@ -80,15 +80,15 @@ class Dense:
         return resized
 
     def compute_logits(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__, transform: OutputTransform = return_unchanged
+        self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
         """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, pixels).
 
-        `apply_norm`: a method of `NormLayer`, which computes x̂. `transform`: a function of hidden outputs.
+        `norm_method`: the method of `NormLayer` that computes x̂. `transform`: a function of hidden outputs.
         """
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
-            x = transform(torch.relu(gain * self._normalize_layer(k, x, apply_norm) + self.biases[k]))
+            x = transform(torch.relu(gain * self._normalize_layer(k, x, norm_method) + self.biases[k]))
         return x @ self.weights[-1] + self.biases[-1]
 
     @torch.no_grad()
@@ -114,7 +114,7 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Return a list of the error rates (schemes, networks) in inference on each set in `unseen`.
+        """Return error rates (schemes, networks) on each set in `unseen`, in inference by statistics of the digits x.
 
         Args:
             x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,
@@ -130,7 +130,7 @@ class Dense:
 
     @torch.no_grad()
     def measure_errors_in_training_mode(
-        self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
+        self, pictures: torch.Tensor, answers: torch.Tensor, size: int, digit_orders: np.ndarray
     ) -> torch.Tensor:
         """Return error rates (schemes, networks), with each batch of `size` digits normalized by its own statistics.
 
@@ -138,9 +138,9 @@ class Dense:
             pictures: digits (N, pixels).
             answers: their classes.
             size: the number of digits normalized together; a smaller rest is left out.
-            orders: the order of the digits for each network, (networks, N).
+            digit_orders: the order of the digits for each network, (networks, N).
         """
-        order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
+        order = torch.from_numpy(digit_orders[:, : len(pictures) // size * size]).to(pictures.device)
         return compute_error_rate(
             self.with_batch_size(size).compute_logits(pictures[order], NormLayer.collect_statistics), answers[order]
         )
@@ -150,10 +150,10 @@ class Dense:
         activations = [scheme.activation_part for scheme in self.schemes]
         return [NormLayer(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
-    def _normalize_layer(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
+    def _normalize_layer(self, k: int, x: torch.Tensor, norm_method: NormCall) -> torch.Tensor:
         """Return x̂ of layer k, (schemes, networks, N, units), for the layer's inputs x."""
         w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
-        return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
+        return norm_method(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
 def load_digit_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:

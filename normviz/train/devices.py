@@ -17,13 +17,13 @@ EXACT_OPERATIONS = [
 """The operations of libraries that may round float32 factors."""
 
 
-def open_device(name: str, storage: str = "float32") -> torch.device:
-    """Return the torch device of a key of `DEVICES`, and make torch compute float32 in full precision.
+def open_device(name: str, dtype: str = "float32") -> torch.device:
+    """Return the torch device of a key of `DEVICES` for a dtype, and make torch compute float32 in full precision.
 
-    `storage`: the dtype of its tensors. Raises InvalidInput if the device is missing or does not have the dtype.
+    Raises InvalidInput if the device is missing or does not have the dtype.
     """
     force_exact_arithmetic()
-    return torch.device(resolve_device(name, storage))
+    return torch.device(resolve_device(name, dtype))
 
 
 def force_exact_arithmetic() -> None:
@@ -39,14 +39,14 @@ def force_exact_arithmetic() -> None:
         getattr(backend, operation).fp32_precision = "ieee"
 
 
-def resolve_device(name: str, storage: str) -> str:
-    """Return "cpu", "cuda" or "mps" for a device name; "auto" is a GPU that has the dtype `storage`, else the CPU.
+def resolve_device(name: str, dtype: str) -> str:
+    """Return "cpu", "cuda" or "mps" for a device name; "auto" is a GPU that has the dtype, else the CPU.
 
     Raises:
         InvalidInput: the device is missing or does not have the type, as MPS has no float64.
     """
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "mps" and storage == "float64":
+    if name == "mps" and dtype == "float64":
         raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
     if not there.get(name, True):
         raise InvalidInput(f"there is no {name} device here; auto or cpu would do.")
@@ -54,7 +54,7 @@ def resolve_device(name: str, storage: str) -> str:
         return name
     if torch.cuda.is_available():
         return "cuda"
-    return "mps" if storage == "float32" and torch.backends.mps.is_available() else "cpu"
+    return "mps" if dtype == "float32" and torch.backends.mps.is_available() else "cpu"
 
 
 def format_device_name(device: torch.device) -> str:

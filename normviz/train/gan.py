@@ -211,11 +211,11 @@ def sample_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor
 
 
 def _sample_layer_weights(
-    schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
+    schemes: int, seeds: Sequence[int], sizes: Sequence[int], first_stream: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Return lists of initial weights and biases for layers of these sizes; `part` is the first random stream."""
+    """Return lists of initial weights and biases of layers of these sizes, by random streams from the first one on."""
     drawn, biases = [], []
-    for k, (into, out) in enumerate(pairwise(sizes), part):
+    for k, (into, out) in enumerate(pairwise(sizes), first_stream):
         drawn.append(
             sample_initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k)
             .to(device)

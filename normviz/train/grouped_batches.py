@@ -47,20 +47,20 @@ class GroupedBatches(NamedTuple):
         return cls(pictures, classes)
 
     def gather(
-        self, digits: torch.Tensor, groups: Sequence[int], copies: int, steps: slice
+        self, digits: torch.Tensor, groups: Sequence[int], network_count: int, steps: slice
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return pictures (schemes, networks, N, pixels) and classes (schemes, networks, N) of the batches in `steps`.
 
-        The mini-batches are joined along N. Networks are `copies` of each seed.
+        The mini-batches are joined along N. Networks are `network_count` of each seed.
 
         Args:
             digits: rows of pixels (digits, pixels).
             groups: `ONE_CLASS` or `SHUFFLED` for each scheme.
-            copies: the number of networks of each seed.
+            network_count: the number of networks of each seed.
             steps: the mini-batches.
         """
         chosen, labels = (
-            torch.from_numpy(each[list(groups)][:, :, steps]).flatten(2).to(digits.device).repeat(1, copies, 1)
+            torch.from_numpy(each[list(groups)][:, :, steps]).flatten(2).to(digits.device).repeat(1, network_count, 1)
             for each in self
         )
         return torch.cat([digits, torch.zeros_like(digits[:1])])[chosen], labels

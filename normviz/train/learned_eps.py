@@ -42,7 +42,7 @@ class LearnedEpsNorm(NormLayer):
         return self.root.square()
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂, computed in operations that autograd differentiates with respect to x and s; update `size`."""
+        """Return x̂, which autograd differentiates by x and by s, with ε = s²; store the mean of |v| in `size`."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
         for where, form in self._iterate_general_forms():
             assert form.suppression is not None

@@ -64,7 +64,7 @@ class NormLayer:
     def _normalize_parts(
         self, x: torch.Tensor, axes: int, normalize: Callable[[int, Any, TrainingForm], torch.Tensor]
     ) -> torch.Tensor:
-        """Return a copy of x whose part x[where] of each form is replaced by `normalize(number, where, form)`."""
+        """Return a copy of x with x[where] = `normalize(number, where, form)` for each scheme and its forward pass."""
         self.prepare_inference(axes)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):

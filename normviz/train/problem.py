@@ -59,7 +59,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index in `NETWORKS` of the twin with this transformation; `follows` if its learning rate is scaled."""
+    """Return the index in `NETWORKS` of a transformed network; `follows`: its learning rate is scaled, too."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -72,9 +72,9 @@ BASE_POSITIONS = [
 
 @lru_cache(maxsize=128)  # every cell of Table 1 asks several times
 def find_control_networks(key: str, disturbed: str, count: int = len(MEASURED_NETWORKS)) -> list[int]:
-    """Return the indices in `MEASURED_NETWORKS` of the copies of the original and one twin with this disturbance.
+    """Return the indices in `MEASURED_NETWORKS` of the original and one transformed network with this noise.
 
-    `key`: of the twin's transformation. `disturbed`: as in `NetworkSpec`. `count`: only indices below this number.
+    `key`: of the transformation. `disturbed`: as in `NetworkSpec`. `count`: only indices below this number.
     """
     found = [
         (place, network.transformation)
@@ -175,7 +175,7 @@ def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.n
 
 
 def compute_noise_levels(dtype: str) -> dict[str, float]:
-    """Return the relative standard deviation of each disturbance of `NetworkSpec` in this dtype, by name."""
+    """Return the relative standard deviation of the noise by each value of `NetworkSpec.disturbed`, in this dtype."""
     rounding = MACHINE_EPSILONS[dtype] / 4
     return {
         "rounding": rounding,
@@ -244,7 +244,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
 
 
 def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
-    """Return the learning rates of the units' weights, (1, 1, 1, Cout), scaled with them if `network.follows`."""
+    """Return the learning rates of the units' weights, (1, 1, 1, Cout), which may follow the weights' scale."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)

@@ -27,7 +27,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.dense import ApplyNorm
+from normviz.train.dense import NormCall
 from normviz.train.gradient import InferenceStatistics
 from normviz.train.learning import cross_entropy, sample_initial_weights
 from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
@@ -39,7 +39,7 @@ class RecurrentPlan(NamedTuple):
     Attributes:
         inputs: numbers read at a step.
         units: of the state.
-        read_counts: the number of sequences of a mini-batch still read at each step of a training, never increasing.
+        active_counts: the number of sequences of a mini-batch still read at each step of a training, never increasing.
         eps: ε on activations.
         gain: γ before training.
         scale: of the first W and U.
@@ -49,7 +49,7 @@ class RecurrentPlan(NamedTuple):
 
     inputs: int
     units: int
-    read_counts: Sequence[int]
+    active_counts: Sequence[int]
     eps: float
     gain: float = 1.0
     scale: float = 1.0
@@ -70,14 +70,14 @@ class Recurrent:
         self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: RecurrentPlan, device: torch.device,
         dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
-        inputs, units, read_counts, eps, gain, scale, normalized = plan
+        inputs, units, active_counts, eps, gain, scale, normalized = plan
 
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
             return sample_initial_weights(
                 seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype
             )
 
-        self.units, self.still, self.sequence = units, list(read_counts), normalized == "sequence"
+        self.units, self.still, self.sequence = units, list(active_counts), normalized == "sequence"
         self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
         self.readout = first(2, units, DIGIT_CLASSES, 1.0).to(device)
         lead = (len(schemes), len(seeds), 1)
@@ -99,46 +99,46 @@ class Recurrent:
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
     def iterate_states(
-        self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = NormLayer.__call__
+        self, x: torch.Tensor, active_counts: Sequence[int], norm_method: NormCall = NormLayer.__call__
     ) -> Iterator[torch.Tensor]:
-        """Yield the state after each step, (schemes, networks, mini-batches, sequences still read, units).
+        """Yield the state after each step, (schemes, networks, mini-batches, active sequences, units).
 
         Inference at steps beyond those of training uses the statistics of the last step.
 
         Args:
             x: (networks or 1, mini-batches, N, steps, inputs).
-            read_counts: the number of sequences of every mini-batch still read at each step, the first ones.
-            apply_norm: a method of `NormLayer`.
+            active_counts: the number of sequences of every mini-batch that are as long, by step; these come first.
+            norm_method: a method of `NormLayer`.
         """
         back, into = self._normalize_weights()
-        driven = self.normalize_inputs(x, apply_norm) if self.sequence else None
+        driven = self.normalize_inputs(x, norm_method) if self.sequence else None
         gain, state = mask_gain(self.gain, self.schemes), None
-        for step, n in enumerate(read_counts):
+        for step, n in enumerate(active_counts):
             parts = [x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]]
             if state is not None:
                 parts.append(state[:, :, :, :n].flatten(2, 3) @ back)
             if driven is None:
-                parts = [torch.addcmul(self.bias, gain, self._normalize_step(step, parts, apply_norm))]
+                parts = [torch.addcmul(self.bias, gain, self._normalize_step(step, parts, norm_method))]
             state = torch.tanh(sum(parts[1:], parts[0])).unflatten(2, (-1, n))
             yield state
 
-    def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of the sum of `parts`, the pre-activations at a step, or the sum of each part's own x̂."""
+    def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], norm_method: NormCall) -> torch.Tensor:
+        """Return x̂ of the sum of `parts` at a step, the pre-activations, or the sum of their x̂ if each has a norm."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
             both = zip((self.norms,), (sum(parts[1:], parts[0]),), strict=True)
         found = [
-            apply_norm(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0]
+            norm_method(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0]
             for norms, part in both
         ]
         return sum(found[1:], found[0])
 
-    def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
+    def normalize_inputs(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> torch.Tensor:
         """Return γ b̂ + β for b = U x, the inputs' part of the pre-activations, at all steps: (…, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
-        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
+        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), norm_method(self.norms[0], b).squeeze(-2))
 
     def _normalize_weights(self) -> tuple[torch.Tensor, ...]:
         """Return W and U, normalized by those schemes that act on weights."""
@@ -199,11 +199,11 @@ def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistic
     return out
 
 
-def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
-    """Return the last state of every sequence, from the states that `iterate_states` yields for `read_counts`."""
+def select_last_states(states: Sequence[torch.Tensor], active_counts: Sequence[int]) -> torch.Tensor:
+    """Return the last state of every sequence, from the states that `iterate_states` yields for `active_counts`."""
     ends = [
         state[:, :, :, after:now]
-        for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)
+        for state, (now, after) in zip(states, pairwise([*active_counts, 0]), strict=True)
         if now > after
     ]
     return torch.cat(ends[::-1], dim=3)

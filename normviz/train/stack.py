@@ -189,7 +189,7 @@ class NetworkStack:
     def step_by_layer(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor
     ) -> ResumableWork[torch.Tensor]:
-        """Train on one mini-batch as `step` does, and yield after every layer, where the caller may stop."""
+        """Train on one mini-batch as `step` does; yield after every layer; pass intermediate tensors to `watch`."""
         loss, gradients = yield from self._compute_gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
@@ -197,7 +197,7 @@ class NetworkStack:
     def _compute_gradients(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
     ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
-        """Return every network's mean cross-entropy, (schemes, networks), and its gradients; yield after every layer.
+        """Yield after every layer; return every network's mean cross-entropy (schemes, networks) and gradients.
 
         The backward pass frees the tensors of each layer, as patches are half of the memory.
         """

@@ -16,7 +16,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import ApplyNorm, Digits, load_digit_parts
+from normviz.train.dense import Digits, NormCall, load_digit_parts
 from normviz.train.learning import cross_entropy, open_float32_device, sample_initial_weights
 from normviz.train.norm import NormLayer
 
@@ -41,11 +41,11 @@ class NormPlace:
         self.gain, self.bias = like.new_ones(*lead, shape[-1]), like.new_zeros(*lead, shape[-1])
         self.used = any(chosen)
 
-    def __call__(self, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, norm_method: NormCall) -> torch.Tensor:
         """Return γ x̂ + β or x, for x (placements, networks, N, tokens, 1, channels)."""
         if not self.used:
             return x
-        return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), apply_norm(self.norm, x))
+        return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), norm_method(self.norm, x))
 
 
 class TransformerPlan(NamedTuple):
@@ -119,26 +119,26 @@ class Transformer:
         weights = [weight for branch in self.branches for weight in branch]
         return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
 
-    def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> Iterator[torch.Tensor]:
+    def iterate_streams(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> Iterator[torch.Tensor]:
         """Yield the residual stream (placements, networks, N, tokens, 1, channels) before and after each branch.
 
         Args:
             x: pictures (networks or 1, N, rows, pixels).
-            apply_norm: a method of `NormLayer`.
+            norm_method: a method of `NormLayer`.
         """
         tokens = (x.flatten(1, 2) @ self.embedding).unflatten(2, x.shape[1:3]) + self.positions.unsqueeze(2)
         stream = tokens.unsqueeze(-2)
         yield stream
         for number, (branch, places) in enumerate(zip(self.branches, self.places, strict=True)):
             f = self._apply_attention if self.attention and number % 2 == 0 else self._apply_units
-            out = places["behind"](f(places["before"](stream, apply_norm), *branch), apply_norm)
-            stream = places["sum"](stream + out, apply_norm)
+            out = places["behind"](f(places["before"](stream, norm_method), *branch), norm_method)
+            stream = places["sum"](stream + out, norm_method)
             yield stream
 
-    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
+    def compute_logits(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> torch.Tensor:
         """Compute logits (placements, networks, N, classes) of pictures x (networks or 1, N, rows, pixels)."""
-        *_, stream = self.iterate_streams(x, apply_norm)
-        return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
+        *_, stream = self.iterate_streams(x, norm_method)
+        return self.end(stream, norm_method).mean((3, 4)) @ self.readout + self.offset
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
@@ -177,9 +177,9 @@ class Transformer:
         return (torch.relu(x.flatten(2, 4) @ incoming) @ outgoing).view_as(x)
 
 
-def _sample_unit_weights(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
-    """Return weights into and out of a layer of ReLU units, sampled by `first` so that the mean square is preserved."""
-    return [first(width, 2 * width, 2.0), first(2 * width, width)]
+def _sample_unit_weights(sample_weights: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
+    """Return weights into and out of a layer of ReLU units, sampled so that the mean square is preserved."""
+    return [sample_weights(width, 2 * width, 2.0), sample_weights(2 * width, width)]
 
 
 def load_token_pictures(name: str) -> tuple[torch.device, Digits]:

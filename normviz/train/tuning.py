@@ -13,7 +13,7 @@ from normviz.train.batch_norm import BatchNorm
 from normviz.train.dense import load_digit_parts
 from normviz.train.learning import compute_error_rate, sample_initial_weights, shuffle_mini_batches
 
-ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
+BatchNormCall = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 """`BatchNorm.normalize_in_training` or `BatchNorm.normalize_in_inference`."""
 
 
@@ -142,10 +142,10 @@ class TunedNetworks:
             self.compute_logits(pictures, lambda norm, x: norm.normalize_in_inference(x, momentum_index), new), classes
         )
 
-    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
+    def compute_logits(self, x: torch.Tensor, norm_method: BatchNormCall, new: bool) -> torch.Tensor:
         """Compute logits (methods, networks, N, classes) of pictures x by the old or the `new` task's classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
-            x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
+            x = torch.relu(gain * norm_method(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
         return x @ w + offset
 

@@ -66,7 +66,7 @@ def test_the_queue_knows_what_somebody_has_at_work(slow, later, clock):
 
 def test_what_others_have_done_meanwhile_is_not_done_again(later):
     kept = Kept()
-    queue = JobQueue(later, is_done=lambda job: job in dict(kept))
+    queue = JobQueue(later, has_result=lambda job: job in dict(kept))
     requests = [queue.submit(jobs, kept) for jobs in ([Count(1), Count(2), Count(3)], [Count(2), Count(1)])]
     while later.waiting:
         later.work()

@@ -5,7 +5,7 @@ import pytest
 from normviz.core.registry import SCHEMES
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.demands import parse_fronts
+from normviz.topics.design.demands import parse_weight_keys
 from normviz.topics.design.search import take_census
 from normviz.train.setting import Setting
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -23,7 +23,7 @@ def test_only_a_scheme_that_divides_absorbs_a_factor(key):
 
 
 def test_the_sets_of_invariances_are_those_without_a_scheme_of_the_weights():
-    assert len(take_census("conv", ("none",))) == 13 < len(take_census("conv", parse_fronts("any")))
+    assert len(take_census("conv", ("none",))) == 13 < len(take_census("conv", parse_weight_keys("any")))
     takeaway = BY_PAGE["design"].takeaway
     assert "Without a weight scheme in front" in takeaway
     assert "the thousands of schemes on a convolutional layer have only 13 different sets" in takeaway

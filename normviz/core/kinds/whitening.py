@@ -263,7 +263,7 @@ class _Decomposition(NamedTuple):
 
 
 def _decompose(v: Array, groups: int, eps: float, all_directions: bool = False) -> _Decomposition:
-    """Return singular values and vectors of each channel group; `all_directions`: also those that are zero for sure."""
+    """Return singular values and vectors of each channel group; `all_directions`: even if there are fewer rows."""
     xp = array_namespace(v)
     rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]

@@ -13,11 +13,11 @@ from normviz.topics.design.conditions import CONDITIONS
 SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 8), (1, 1, 16, 8)), "conv": ((8, 4, 4, 8), (3, 3, 4, 8))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
-FRONT_KEYS = ("none", *WEIGHT_SCHEMES)
-"""Keys of the possible fronts: "none", or a scheme of the weights."""
+WEIGHT_KEYS = ("none", *WEIGHT_SCHEMES)
+"""Keys of the weight schemes that may stand in front of the layer's scheme, and "none"."""
 
-ANY_FRONT = "any"
-"""Stands for all of `FRONT_KEYS`."""
+ANY_KEY = "any"
+"""Stands for all of `WEIGHT_KEYS`."""
 
 Invariances = tuple[str, ...]
 """Keys of transformations, in the order of `TRANSFORMATIONS`."""
@@ -36,7 +36,7 @@ class Demands:
     Attributes:
         layer: "dense" or "conv".
         need, without: keys of transformations that must, or must not, cancel.
-        weights: allowed fronts, of `FRONT_KEYS`.
+        weights: keys of the allowed weight schemes, of `WEIGHT_KEYS`.
         conditions: keys of `CONDITIONS` that must be met.
 
     Raises:
@@ -55,9 +55,9 @@ class Demands:
             if key not in TRANSFORMATIONS:
                 raise InvalidInput(f"{key!r} is not a transformation; {join_words(TRANSFORMATIONS)} would do.")
         for key in self.weights:
-            if key not in FRONT_KEYS:
+            if key not in WEIGHT_KEYS:
                 raise InvalidInput(
-                    f"{key!r} is not a scheme of weights; {join_words([ANY_FRONT, *FRONT_KEYS])} would do."
+                    f"{key!r} is not a scheme of weights; {join_words([ANY_KEY, *WEIGHT_KEYS])} would do."
                 )
         for key in self.conditions:
             if key not in CONDITIONS:
@@ -80,9 +80,10 @@ class Demands:
         return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 
-def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
-    """Return demands for these invariances and no other; `weights`: keys of the allowed weight schemes."""
-    return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
+def demand_exactly(transformations: Invariances, layer: str, weight_keys: tuple[str, ...] = ("none",)) -> Demands:
+    """Return demands for these invariances and no other, with the allowed weight schemes."""
+    without = tuple(key for key in TRANSFORMATIONS if key not in transformations)
+    return Demands(layer, transformations, without, weight_keys)
 
 
 def get_probe_shape(scheme: Scheme, layer: str) -> Shape:
@@ -97,9 +98,9 @@ def check_layer(layer: str) -> None:
         raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
 
 
-def parse_fronts(text: str) -> tuple[str, ...]:
-    """Parse the weight schemes allowed before the layer, "any", "none" or the key of one; return their keys."""
-    return FRONT_KEYS if text == ANY_FRONT else (text,)
+def parse_weight_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of the weight schemes that a text allows: "any", "none" or the key of one."""
+    return WEIGHT_KEYS if text == ANY_KEY else (text,)
 
 
 def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:

@@ -91,24 +91,24 @@ def render_picture_table(changes: Sequence[str]) -> str:
         *(f"{SCHEMES[key].label}<small>{_describe_scope(SCHEMES[key])}</small>" for key in BEST_KNOWN),
     )
     heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(names, 1))
-    rows = [f"<td></td>{''.join(heads)}", _write_picture_row("before", changes[0], 0, False)]
-    rows += [_write_picture_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
+    rows = [f"<td></td>{''.join(heads)}", _format_picture_row("before", changes[0], 0, False)]
+    rows += [_format_picture_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
     if FIRST_PICTURE_CHANGE in changes:
         rows += [
-            _write_picture_row(f"other picture, {when}", FIRST_PICTURE_CHANGE, 1, when == "after")
+            _format_picture_row(f"other picture, {when}", FIRST_PICTURE_CHANGE, 1, when == "after")
             for when in ("before", "after")
         ]
     return f'<table class="nv-answers">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
 
 
-def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> str:
-    """Return a table row's HTML cells: picture `which` without normalization, then normalized by each scheme."""
+def _format_picture_row(name: str, change: str, which: int, is_changed: bool) -> str:
+    """Return a row of HTML cells: picture `which`, changed or not, without normalization, then by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
     for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
-        verdict = f'<b class="{sort}">{words}</b>' if is_after else ""
-        image = _write_image_html(pair.after if is_after else pair.before, pair.before)
+        verdict = f'<b class="{sort}">{words}</b>' if is_changed else ""
+        image = _format_image_html(pair.after if is_changed else pair.before, pair.before)
         cells.append(f'<td style="order:{place}" title="{name}">{image}{verdict}</td>')
     return "".join(cells)
 
@@ -119,7 +119,7 @@ def _describe_scope(scheme: Scheme) -> str:
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 
-def _write_image_html(values: np.ndarray, scale: np.ndarray) -> str:
+def _format_image_html(values: np.ndarray, scale: np.ndarray) -> str:
     """Return an HTML image of values; black and white are the 1% quantiles of `scale`, or 0 and 1 if it lies there."""
 
     values, scale = values[..., :3], scale[..., :3]

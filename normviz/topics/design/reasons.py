@@ -1,4 +1,4 @@
-"""Reasons that no scheme meets some demands: the requirements of each on the fields and on the front."""
+"""Reasons that no scheme meets some demands: the requirements of each on the fields and on the weight scheme."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import pluralize
 from normviz.topics.design.conditions import CONDITIONS, select_present_axes
-from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demand, Demands
-from normviz.topics.design.search import NearMiss, evaluate_behind_front, find_conflict, find_schemes, make_probe_scheme
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demand, Demands
+from normviz.topics.design.search import NearMiss, evaluate_demand, find_conflict, find_schemes, make_probe_scheme
 from normviz.topics.design.wording import LAYER_WORDS
 
 
@@ -22,7 +22,7 @@ class RefusalReason:
     Attributes:
         conflict: the fewest demands that exclude each other; `asks`: the requirement of each, as "to …, …".
         end: consequence, as the end of the last requirement.
-        elsewhere: sentence on the other fronts with which there are schemes; empty if there are none.
+        elsewhere: sentence on the other weight schemes with which there are schemes; empty if there are none.
     """
 
     conflict: tuple[Demand, ...]
@@ -39,10 +39,10 @@ def explain_no_answer(demands: Demands) -> RefusalReason | None:
     some = find_conflict(demands)
     if not some:
         return None
-    elsewhere = _suggest_other_fronts(demands)
+    elsewhere = _suggest_other_weight_schemes(demands)
     if len(some) == 1:
         return RefusalReason(some, (_explain_impossible_demand(some[0], demands),), "", elsewhere)
-    plain = not any(_sort_fronts_by_demand(each, demands)[0] for each in some) and find_conflict(
+    plain = not any(_sort_weight_schemes_by_demand(each, demands)[0] for each in some) and find_conflict(
         restrict_demands(demands, some, ("none",))
     )
     asks = tuple(f"to {format_demand(each)}, {describe_requirement(each, demands, not plain)}" for each in some)
@@ -67,37 +67,37 @@ def format_demand(demand: Demand) -> str:
     return f"ignore {name}" if wanted else f"change with {name}"
 
 
-def describe_relaxation(near: NearMiss, demands: Demands) -> str:
-    """Describe how many schemes remain without the demands that the nearest ones miss."""
-    missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near.missed]
-    remain = "remains" if near.schemes == 1 else "remain"
-    return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
+def describe_relaxation(near_miss: NearMiss, demands: Demands) -> str:
+    """Describe how many schemes there are if the demands are dropped that those of `near_miss` miss."""
+    missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near_miss.missed]
+    remain = "remains" if near_miss.schemes == 1 else "remain"
+    return f"Without the demand {join_words(missed, 'and')}, {pluralize(near_miss.schemes, 'scheme')} {remain}"
 
 
-def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
-    """Describe what a demand requires of the fields and, if `fronts`, of the weight scheme before the layer."""
-    text = _write_field_requirement(demand, demands.layer)
-    if not fronts:
+def describe_requirement(demand: Demand, demands: Demands, names_weight_schemes: bool = True) -> str:
+    """Describe what a demand requires of the averaged axes and, if `names_weight_schemes`, of the weight scheme."""
+    text = _describe_field_requirement(demand, demands.layer)
+    if not names_weight_schemes:
         return text
-    enough, never, divided = _sort_fronts_by_demand(demand, demands)
+    enough, never, divided = _sort_weight_schemes_by_demand(demand, demands)
     if enough:
         text = f"{join_words(map(_name, enough))} has to stand in front, or {text}"
     if never:
-        text += f", {'and' if len(never) == 1 else 'and neither'} {_write_front_ban(never)}"
+        text += f", {'and' if len(never) == 1 else 'and neither'} {_format_weight_scheme_ban(never)}"
     if divided:
         text += f", and behind {join_words(map(_name, divided))} something has to divide, too"
     return text
 
 
-def _write_field_requirement(demand: Demand, layer: str) -> str:
-    """Describe what a demand requires of the fields of a scheme without a weight scheme.
+def _describe_field_requirement(demand: Demand, layer: str) -> str:
+    """Describe what a demand requires of the axes that a scheme averages over, without a weight scheme.
 
     A demand to change with a shift has no words, since it is never in a conflict.
     """
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].asks(layer)
-    axes = [AXIS_NAMES[axis] for axis in find_inner_axes(demand, layer)]
+    axes = [AXIS_NAMES[axis] for axis in find_deciding_axes(demand, layer)]
     one = " and ".join(f"one {axis.one}" for axis in axes).replace(" and ", ", ", max(len(axes) - 2, 0))
     several = f"several {join_words(axis.many for axis in axes)}" if axes else ""
     if TRANSFORMATIONS[key].factor is None:
@@ -107,7 +107,7 @@ def _write_field_requirement(demand: Demand, layer: str) -> str:
     return "the pre-activations must not be divided" + (f", unless a field reaches over {several}" if axes else "")
 
 
-def find_inner_axes(demand: Demand, layer: str) -> list[str]:
+def find_deciding_axes(demand: Demand, layer: str) -> list[str]:
     """Return the axes of a layer whose averaging, or not, decides whether a scheme meets a demand."""
     key, _ = demand
     if key in CONDITIONS:
@@ -116,38 +116,35 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
     return select_present_axes(change.shift[layer] if change.factor is None else change.factor, layer)
 
 
-def _sort_fronts_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """Return keys of weight schemes behind which a demand holds for all fields, for none, or only for dividing ones."""
+def _sort_weight_schemes_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
+    """Return keys of weight schemes with which a demand holds for all fields, for none, or only for dividing ones."""
     enough, never, divided = [], [], []
-    for front in demands.weights:
-        answers, divides = evaluate_behind_front(demands.layer, front, demand)
+    for weight_key in demands.weights:
+        answers, divides = evaluate_demand(demands.layer, weight_key, demand)
         if answers.all():
-            enough.append(front)
+            enough.append(weight_key)
         elif not answers.any():
-            never.append(front)
-        elif (
-            not answers[:, ~divides].any()
-            and evaluate_behind_front(demands.layer, "none", demand)[0][:, ~divides].any()
-        ):
-            divided.append(front)
+            never.append(weight_key)
+        elif not answers[:, ~divides].any() and evaluate_demand(demands.layer, "none", demand)[0][:, ~divides].any():
+            divided.append(weight_key)
     return enough, never, divided
 
 
-def _write_front_ban(fronts: Sequence[str]) -> str:
-    if len(fronts) == 1:
-        return f"{_name(fronts[0])} must not stand in front"
-    return f"{join_words(map(_name, fronts), 'nor')} may stand in front"
+def _format_weight_scheme_ban(weight_keys: Sequence[str]) -> str:
+    if len(weight_keys) == 1:
+        return f"{_name(weight_keys[0])} must not stand in front"
+    return f"{join_words(map(_name, weight_keys), 'nor')} may stand in front"
 
 
 def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
     """Return a sentence on a demand that no scheme with an allowed weight scheme meets."""
-    front = demands.weights[0]
+    weight_key = demands.weights[0]
     key, wanted = demand
     if key in CONDITIONS:
-        row = SCHEMES[front]
+        row = SCHEMES[weight_key]
         why = f"keeps a {join_words(row.keeps, 'and a')}" if row.keeps else "centres the weights itself"
     elif wanted:
-        scheme, shapes = make_probe_scheme(demands.layer, front), SHAPES[demands.layer]
+        scheme, shapes = make_probe_scheme(demands.layer, weight_key), SHAPES[demands.layer]
         why = predict(scheme, TRANSFORMATIONS[key], demands.layer, *shapes).reason.partition(": it ")[2].rstrip(".")
     else:
         why = "is invariant to it"
@@ -159,7 +156,7 @@ def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
 
 def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> str:
     """Return the end of a reason, ": on a … layer nothing is left to average over"; "" if an axis is left to reduce."""
-    kept = {axis for each in conflicting if each[1] for axis in find_inner_axes(each, demands.layer)}
+    kept = {axis for each in conflicting if each[1] for axis in find_deciding_axes(each, demands.layer)}
     if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
     shifts = [
@@ -168,13 +165,13 @@ def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> st
     return f": on a {LAYER_WORDS[demands.layer]} layer nothing is left to {'average over' if shifts else 'divide by'}"
 
 
-def _suggest_other_fronts(demands: Demands) -> str:
+def _suggest_other_weight_schemes(demands: Demands) -> str:
     """Return a sentence that names other weight schemes with which the demands can be met; "" if there are none."""
     others = [
-        key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
+        key for key in WEIGHT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
     ]
     return f"With {join_words(map(_name, others))} in front there are some." if others else ""
 
 
-def _name(front: str) -> str:
-    return "nothing" if front == "none" else SCHEMES[front].name
+def _name(weight_key: str) -> str:
+    return "nothing" if weight_key == "none" else SCHEMES[weight_key].name

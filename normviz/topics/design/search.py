@@ -1,7 +1,7 @@
 """Search for the schemes that meet demands on invariances and conditions.
 
 The search covers all pairs of a summation field A and a suppression field B with `SEARCHED_RULES` on the axes of a
-layer, alone or with a weight scheme in front (the front). A field that is own on every axis counts as no step: an
+layer, alone or with a weight scheme in front. A field that is own on every axis counts as no step: an
 element minus its own mean is 0, and divided by its own size a sign. The invariances of a scheme depend only on the axes
 along which its fields reach, and its conditions also on groups of examples. So one scheme of each such pattern is
 evaluated, and the others are built only on access.
@@ -24,8 +24,8 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITION_SHAPES, find_met_conditions
 from normviz.topics.design.demands import (
     DEMANDABLE,
-    FRONT_KEYS,
     SHAPES,
+    WEIGHT_KEYS,
     Demand,
     Demands,
     Invariances,
@@ -40,7 +40,7 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of the registered schemes in a set of schemes, counted by the search or not.
+    """Keys of registered schemes: those that the search counts, and those of forms that it does not try.
 
     Attributes:
         counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
@@ -52,7 +52,7 @@ class NamedSchemes:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of all schemes, counted and not counted."""
+        """Keys of all schemes, those that the search does not count last."""
         return *chain(*self.counted), *self.uncounted
 
 
@@ -102,11 +102,11 @@ def list_fields(layer: str) -> list[Field | None]:
     return found
 
 
-def build_scheme_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
-    """Build the scheme that averages and divides over these fields; `weights`: key of its weight scheme."""
+def build_scheme_from_fields(summation: Field | None, suppression: Field | None, weight_key: str = "none") -> Scheme:
+    """Build the scheme with these fields of its mean and its divisor, and with this weight scheme in front."""
     if summation is None and suppression is None:
-        return SCHEMES[weights]
-    return make_custom_scheme(summation, suppression, weight=None if weights == "none" else weights)
+        return SCHEMES[weight_key]
+    return make_custom_scheme(summation, suppression, weight=None if weight_key == "none" else weight_key)
 
 
 def get_weight_scheme_key(scheme: Scheme) -> str:
@@ -140,8 +140,8 @@ class _SchemeIndex(NamedTuple):
         fields: the fields, F of them with P patterns.
         pattern: number of each field's pattern, (F,).
         schemes: number of schemes with each pair of patterns, (P, P).
-        has: True if a scheme has a property of `DEMANDABLE`, (fronts, P, P, properties).
-        order: all schemes, the simplest first, as flat positions in (fronts, F, F).
+        has: True if a scheme has a property of `DEMANDABLE`, (weight schemes, P, P, properties).
+        order: all schemes, the simplest first, as flat positions in (weight schemes, F, F).
     """
 
     fields: list[Field | None]
@@ -158,18 +158,18 @@ def _build_scheme_index(layer: str) -> _SchemeIndex:
     every = list_fields(layer)
     patterns = list(dict.fromkeys(map(_generalize_field, every)))
     number = np.array([patterns.index(_generalize_field(field)) for field in every])
-    pairs = list(product(FRONT_KEYS, patterns, patterns))
+    pairs = list(product(WEIGHT_KEYS, patterns, patterns))
     absorbs = {
         reach: compute_invariances(build_scheme_from_fields(*reach[1:], reach[0]), layer)
-        for reach in map(_generalize_pair, pairs)
+        for reach in map(_generalize_scheme, pairs)
     }
     rows = [
-        {*absorbs[_generalize_pair(pair)], *find_met_conditions(build_scheme_from_fields(*pair[1:], pair[0]), layer)}
+        {*absorbs[_generalize_scheme(pair)], *find_met_conditions(build_scheme_from_fields(*pair[1:], pair[0]), layer)}
         for pair in pairs
     ]
     counts = np.bincount(number)
     has = np.array([[key in row for key in DEMANDABLE] for row in rows])
-    has = has.reshape(len(FRONT_KEYS), len(patterns), len(patterns), -1)
+    has = has.reshape(len(WEIGHT_KEYS), len(patterns), len(patterns), -1)
     return _SchemeIndex(every, number, np.outer(counts, counts), has, _sort_by_simplicity(every, layer))
 
 
@@ -181,36 +181,36 @@ def _generalize_field(field: Field | None) -> Field | None:
     return Field((first, *(rule if rule == OWN else FULL for rule in rest)))
 
 
-def _generalize_pair(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """Return the weight scheme's key and both fields with `full` on every averaged axis; `theory` needs no more."""
-    front, *both = pair
+def _generalize_scheme(scheme: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
+    """Return a weight scheme's key and two fields, with `full` on averaged axes: invariances depend on no more."""
+    weight_key, *both = scheme
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
-    return front, a, b
+    return weight_key, a, b
 
 
-def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray:
-    """Return flat positions in (fronts, F, F), the schemes without weight scheme and with fewest fields first."""
+def _sort_by_simplicity(fields: Sequence[Field | None], layer: str) -> np.ndarray:
+    """Return all flat positions in (weight schemes, F, F) for F fields, without weight scheme and simplest first."""
     axes = find_varying_axes(layer)
-    rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
-    there = np.array([field is not None for field in every], int)
+    rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in fields]
+    there = np.array([field is not None for field in fields], int)
     groups, whole = (
         np.array([sum(each.kind == kind for each in some) for some in rules]) for kind in ("groups", "full")
     )
-    differ = np.outer(there, there) * (1 - np.eye(len(every), dtype=int))
+    differ = np.outer(there, there) * (1 - np.eye(len(fields), dtype=int))
     pairs = [differ, *(np.add.outer(each, each) for each in (groups, there, whole))]
-    front = np.array([key != "none" for key in FRONT_KEYS], int)
-    keys = [np.broadcast_to(front[:, None, None], (len(front), *differ.shape))]
+    has_weights = np.array([key != "none" for key in WEIGHT_KEYS], int)
+    keys = [np.broadcast_to(has_weights[:, None, None], (len(has_weights), *differ.shape))]
     keys += [np.broadcast_to(pair, keys[0].shape) for pair in pairs]
     return np.lexsort([key.ravel() for key in keys[::-1]])
 
 
 def _evaluate_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """Return the positions of the allowed weight schemes, and which demands each scheme behind them meets.
+    """Return the indices in `WEIGHT_KEYS` of the allowed weight schemes, and which demands each scheme meets.
 
-    The second is boolean, (fronts, P, P, demands), for P patterns of fields."""
-    fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
+    The second is Boolean, (allowed, P, P, demands), for P patterns of fields."""
+    allowed = [position for position, key in enumerate(WEIGHT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.all_demands]
-    return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [
+    return allowed, _build_scheme_index(demands.layer).has[allowed][..., places] == [
         wanted for _, wanted in demands.all_demands
     ]
 
@@ -240,34 +240,34 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
             return FoundSchemes(self._demands, self._positions[at])
         index = _build_scheme_index(self._demands.layer)
         count = len(index.fields)
-        front, a, b = np.unravel_index(self._positions[at], (len(FRONT_KEYS), count, count))
-        row = index.has[front, index.pattern[a], index.pattern[b]]
+        weight_scheme, a, b = np.unravel_index(self._positions[at], (len(WEIGHT_KEYS), count, count))
+        row = index.has[weight_scheme, index.pattern[a], index.pattern[b]]
         return adapt_to_demands(
-            build_scheme_from_fields(index.fields[a], index.fields[b], FRONT_KEYS[front]), self._demands
+            build_scheme_from_fields(index.fields[a], index.fields[b], WEIGHT_KEYS[weight_scheme]), self._demands
         ), _read_invariances(row)
 
 
 def find_schemes(demands: Demands) -> FoundSchemes:
     """Return the schemes that meet the demands, each with its invariances; the simplest comes first."""
-    fronts, answers = _evaluate_demands(demands)
+    allowed, answers = _evaluate_demands(demands)
     index = _build_scheme_index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
-    chosen[fronts] = answers.all(-1)
+    chosen[allowed] = answers.all(-1)
     each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
     return FoundSchemes(demands, index.order[each.ravel()[index.order]])
 
 
 @lru_cache(maxsize=64)
-def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[SchemesByInvariances, ...]:
-    """Count the schemes of each occurring set of invariances, smallest set first; `weights`: allowed weight schemes."""
+def take_census(layer: str, weight_keys: tuple[str, ...] = ("none",)) -> tuple[SchemesByInvariances, ...]:
+    """Count the schemes of each occurring set of invariances, with these weight schemes, smallest set first."""
     index = _build_scheme_index(layer)
     counts: Counter[Invariances] = Counter()
-    for front in weights:
-        rows = index.has[FRONT_KEYS.index(front)].reshape(-1, len(DEMANDABLE))
+    for weight_key in weight_keys:
+        rows = index.has[WEIGHT_KEYS.index(weight_key)].reshape(-1, len(DEMANDABLE))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
             counts[_read_invariances(row)] += int(schemes)
     known: dict[Invariances, list[Scheme]] = {}
-    for scheme in list_registered_schemes(layer, weights):
+    for scheme in list_registered_schemes(layer, weight_keys):
         known.setdefault(compute_invariances(scheme, layer), []).append(scheme)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
     return tuple(
@@ -275,25 +275,25 @@ def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Schem
     )
 
 
-def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
-    """Group keys of registered schemes by equal x̂, and separate those that the search does not count."""
+def group_scheme_names(schemes: Iterable[Scheme], layer: str) -> NamedSchemes:
+    """Group keys of registered schemes by equal x̂, and list those of forms that the search does not try."""
     counted: dict[object, list[str]] = {}
     uncounted = []
-    for row in rows:
-        shape = get_probe_shape(row, layer)
-        rules = [rule for field in row.fields for rule in field.simplify(shape).rules]
-        # A scheme of weights alone is the front itself, with no step behind it.
-        if row.key in FRONT_KEYS or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
-            counted.setdefault(row.compute_canonical_key(shape), []).append(row.key)
+    for scheme in schemes:
+        shape = get_probe_shape(scheme, layer)
+        rules = [rule for field in scheme.fields for rule in field.simplify(shape).rules]
+        # A scheme of weights alone has no step behind it.
+        if scheme.key in WEIGHT_KEYS or (scheme.is_general_form and {*rules} <= {*SEARCHED_RULES}):
+            counted.setdefault(scheme.compute_canonical_key(shape), []).append(scheme.key)
         else:
-            uncounted.append(row.key)
+            uncounted.append(scheme.key)
     return NamedSchemes(tuple(map(tuple, counted.values())), tuple(uncounted))
 
 
-def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Scheme]:
+def list_registered_schemes(layer: str, weight_keys: tuple[str, ...]) -> list[Scheme]:
     """Return the registered schemes with these weight schemes whose x̂ on a layer is not always 0, 1 or −1."""
     return [
-        row for row in NAMED_SCHEMES.values() if get_weight_scheme_key(row) in front_keys and _is_countable(row, layer)
+        row for row in NAMED_SCHEMES.values() if get_weight_scheme_key(row) in weight_keys and _is_countable(row, layer)
     ]
 
 
@@ -324,8 +324,8 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     """Return the schemes that miss the fewest demands, as a group for each set of missed demands."""
-    fronts, answers = _evaluate_demands(demands)
-    schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
+    allowed, answers = _evaluate_demands(demands)
+    schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(allowed))
     misses = ~answers.reshape(len(schemes), -1)
     least = misses.sum(1).min()
     counts: Counter[tuple[str, ...]] = Counter()
@@ -355,16 +355,16 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     return ()
 
 
-def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of field patterns meet a demand behind a weight scheme, (P, P), and which divide, (P,)."""
+def evaluate_demand(layer: str, weight_key: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+    """Return which pairs of the P patterns of fields meet a demand, (P, P), and which patterns divide, (P,)."""
     index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)
     divides[index.pattern[index.fields.index(None)]] = False
-    return index.has[FRONT_KEYS.index(front), ..., DEMANDABLE.index(key)] == wanted, divides
+    return index.has[WEIGHT_KEYS.index(weight_key), ..., DEMANDABLE.index(key)] == wanted, divides
 
 
-def make_probe_scheme(layer: str, front: str) -> Scheme:
-    """Make the scheme behind a weight scheme that centres and divides over the channels of each example."""
+def make_probe_scheme(layer: str, weight_key: str) -> Scheme:
+    """Make the scheme that centres and divides over each example's channels, with this weight scheme in front."""
     over = list_fields(layer)[SEARCHED_RULES.index(FULL)]
-    return build_scheme_from_fields(over, over, front)
+    return build_scheme_from_fields(over, over, weight_key)

@@ -9,7 +9,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.settings import Choice, CustomValue, choice, multiple_choice
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
-from normviz.topics.design.demands import ANY_FRONT, SHAPES, Demands, parse_fronts
+from normviz.topics.design.demands import ANY_KEY, SHAPES, Demands, parse_weight_keys
 from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
 from normviz.ui import cube_view
@@ -55,17 +55,17 @@ def validate_pick(given: Any, view: View) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """Values of the page's link, besides a demand for each transformation."""
+    """Values of the page's link, without the demands on each transformation."""
 
     layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
-    weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY_FRONT: "Anything"}, label="Weight normalization in front")
+    weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY_KEY: "Anything"}, label="Weight normalization in front")
     conditions: Sequence[str] = multiple_choice(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
 
 
-def _fit_focus(given: Any, view: View) -> tuple[int, ...]:
-    """Return the index of an element of the layer's pre-activations, fitted to its shape."""
+def _clip_focus(given: Any, view: View) -> tuple[int, ...]:
+    """Return an index that lies in the shape of the layer's pre-activations."""
     return fit_index(given, SHAPES[view["layer"]][0])
 
 
@@ -76,7 +76,7 @@ PARAMS = (
     # A scheme that is not among the answers, as of another layer, is replaced by the first of them without a note.
     Param(PREFIX + "pick", CustomValue("", validate_pick, label="Scheme", why=lambda given, view: "")),
     CAMERA,
-    Param("focus", CustomValue((0, 0, 0, 0), _fit_focus, format_index, label="Locked element")),
+    Param("focus", CustomValue((0, 0, 0, 0), _clip_focus, format_index, label="Locked element")),
     *create_params(
         {key: Choice("either", DEMAND_LABELS, label=each.name) for key, each in TRANSFORMATIONS.items()}, PREFIX
     ),
@@ -84,7 +84,7 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True: every value matters in every view."""
+    """Return True: what the page shows depends on every value."""
     return True
 
 
@@ -94,7 +94,7 @@ def read_demands(view: View) -> Demands:
     conditions = tuple(view["conditions"])
     if not (need or without or conditions):
         need, conditions = QUESTIONS[0].need, QUESTIONS[0].conditions
-    return Demands(view["layer"], need, without, parse_fronts(view["weights"]), conditions)
+    return Demands(view["layer"], need, without, parse_weight_keys(view["weights"]), conditions)
 
 
 FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")

@@ -44,19 +44,19 @@ ANSWER_CODES = (False, True, None)
 
 
 @lru_cache(maxsize=16)
-def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
-    """Return the schemes of each set of invariances, and an order of training: the simplest, then random."""
+def order_schemes(layer: str, weight_keys: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
+    """Return the schemes of each set of invariances, and indices that order them: the simplest, then random."""
     rng = np.random.default_rng(seed)
-    sets = sorted(kind.invariances for kind in take_census(layer, weights))
-    every = [find_schemes(demand_exactly(invariances, layer, weights)) for invariances in sets]
+    sets = sorted(kind.invariances for kind in take_census(layer, weight_keys))
+    every = [find_schemes(demand_exactly(invariances, layer, weight_keys)) for invariances in sets]
     return tuple((schemes, np.r_[0, 1 + rng.permutation(len(schemes) - 1)]) for schemes in every)
 
 
 @lru_cache(maxsize=64)
 def plan_trainings(
-    layer: str, weights: tuple[str, ...] = ("none",), sample: int | None = None, seed: int = 0, device: str = "auto"
+    layer: str, weight_keys: tuple[str, ...] = ("none",), sample: int | None = None, seed: int = 0, device: str = "auto"
 ) -> "tuple[TwinTraining, ...]":
-    """Return the jobs that train `sample` schemes of each set of invariances; None for all schemes.
+    """Return the jobs that train `sample` schemes (all for None) of each set of invariances.
 
     The first job has the simplest scheme of each set. The jobs for `FIRST_SAMPLE_SIZE` schemes are part of the jobs for
     all, so cached results are reused.
@@ -67,9 +67,9 @@ def plan_trainings(
     >>> [len(job.rows) for job in plan_trainings("dense")]
     [10, 35, 36]
     """
-    Demands(layer, weights=weights)  # raises InvalidInput
+    Demands(layer, weights=weight_keys)  # raises InvalidInput
     setting = Setting(layer=layer, steps=TWIN_TRAINING_STEPS, batch=LAYER_BATCH_SIZES[layer], seed=seed, device=device)
-    ordered = order_schemes(layer, weights, seed)
+    ordered = order_schemes(layer, weight_keys, seed)
     most = max(len(schemes) for schemes, _ in ordered)
     last = most if sample is None else min(sample, most)
     size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_budget(setting)))
@@ -112,7 +112,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure and train the schemes stack by stack; yield the results of all finished stacks after each.
 
-        Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
+        Its arrays are columns of `InvarianceCheck`, (schemes, transformations), two of them as codes in `ANSWER_CODES`.
         """
         from normviz.train import compiled  # imports torch
 

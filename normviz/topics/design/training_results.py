@@ -17,8 +17,8 @@ OUTCOME_WORDS = {True: "stay together", False: "part", None: "give no answer"}
 """Words for outputs or losses, by the answer."""
 
 
-class TwinAnswer(NamedTuple):
-    """Predicted and measured answer for one scheme and one transformation.
+class InvarianceCheck(NamedTuple):
+    """Predicted and measured invariance of one scheme to one transformation.
 
     Attributes:
         row: the scheme.
@@ -59,15 +59,15 @@ class TwinCount(NamedTuple):
     of: int
 
 
-def list_twin_answers(results: Results) -> list[TwinAnswer]:
+def list_invariance_checks(results: Results) -> list[InvarianceCheck]:
     """Return predicted and measured invariances of all trained schemes, each in the order of `TRANSFORMATIONS`."""
     found = []
     for job, arrays in results.items():
-        columns = [arrays[name].ravel().tolist() for name in TwinAnswer._fields[2:]]
+        columns = [arrays[name].ravel().tolist() for name in InvarianceCheck._fields[2:]]
         for at, (predicted, forward, trained, *others) in enumerate(zip(*columns, strict=True)):
             row, column = divmod(at, len(TRANSFORMATIONS))
             scheme, key = cast(TwinTraining, job).rows[row], [*TRANSFORMATIONS][column]
-            found.append(TwinAnswer(scheme, key, predicted, ANSWER_CODES[forward], ANSWER_CODES[trained], *others))
+            found.append(InvarianceCheck(scheme, key, predicted, ANSWER_CODES[forward], ANSWER_CODES[trained], *others))
     return found
 
 
@@ -86,7 +86,7 @@ def count_by_set(jobs: Sequence[TwinTraining], results: Results) -> dict[Invaria
 def describe_exceptions(results: Results, layer: str) -> tuple[list[str], list[str]]:
     """Return sentences on the answers that differ from the prediction, and sentences on missing answers."""
     differing, missing = [], []
-    for answer in list_twin_answers(results):
+    for answer in list_invariance_checks(results):
         if answer.agrees and not answer.why:
             continue
         subject = f"{format_scheme_line(answer.row.scheme, layer)}; {TRANSFORMATIONS[answer.transformation].name}"

@@ -35,9 +35,9 @@ def get_experiment_queue() -> JobQueue:
     return create_default_queue(
         workers,
         jobs_per_request=workers,
-        is_done=lambda job: not find_missing_jobs([job]),
-        speed=get_speed_estimator(),
-        spare=get_spare_worker(),
+        has_result=lambda job: not find_missing_jobs([job]),
+        speed_estimator=get_speed_estimator(),
+        spare_worker=get_spare_worker(),
     )
 
 

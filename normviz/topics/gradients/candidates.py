@@ -10,16 +10,16 @@ from normviz.core.backward import compute_gradients as exact
 from normviz.core.layouts import parse_layout
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import (
+    FormulaVariant,
     ForwardSteps,
     HomeworkInputs,
     MistakeKeys,
-    NormalizationRecipe,
     broadcast_mean,
+    compute_forward_steps,
     generate_input_gradients,
     generate_wrong_denominators,
     generate_wrong_formulas,
-    make_right_recipe,
-    run_recipe,
+    make_right_formula,
 )
 from normviz.topics.gradients.min_max import MinMaxScaling, generate_min_max_variants
 from normviz.topics.gradients.misreadings import generate_misread_views, generate_wrong_fields, has_fitting_groups
@@ -48,18 +48,18 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
     task, scheme = case.task, case.scheme
     if not scheme.is_general_form or name == "dbeta":
         return
-    right = make_right_recipe(scheme, task.x.shape, case.eps)
-    for keys, way in (
+    right = make_right_formula(scheme, task.x.shape, case.eps)
+    for keys, formula in (
         *generate_wrong_formulas(scheme, right),
         *generate_wrong_fields(right, task.x.shape, case.layout),
     ):
-        for more, tensor in _generate_arrays(name, task, way):
+        for more, tensor in _generate_arrays(name, task, formula):
             yield tuple(dict.fromkeys((*keys, *more))), case.to_layout_order(tensor)
-    for keys, way in generate_wrong_denominators(right):
-        yield keys, case.to_layout_order(_compute_array(name, task, way))
+    for keys, formula in generate_wrong_denominators(right):
+        yield keys, case.to_layout_order(_compute_array(name, task, formula))
     for keys, placed in generate_wrong_fields(right, task.x.shape, case.layout):
-        for more, way in generate_wrong_denominators(placed):
-            yield (*keys, *more), case.to_layout_order(_compute_array(name, task, way))
+        for more, formula in generate_wrong_denominators(placed):
+            yield (*keys, *more), case.to_layout_order(_compute_array(name, task, formula))
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             for more, tensor in _generate_arrays(name, view.task, right):
@@ -80,13 +80,13 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
 def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield (mistake keys, array) by mistakes in computing a scheme of the general form, such as a wrong divisor."""
     task, scheme = case.task, case.scheme
-    right = make_right_recipe(scheme, task.x.shape, case.eps)
+    right = make_right_formula(scheme, task.x.shape, case.eps)
     yield from _generate_arrays(name, task, right)
-    for keys, way in (
+    for keys, formula in (
         *generate_wrong_formulas(scheme, right),
         *generate_wrong_fields(right, task.x.shape, case.layout),
     ):
-        yield keys, _compute_array(name, task, way)
+        yield keys, _compute_array(name, task, formula)
     if "running mean" in scheme.keeps:
         yield from _generate_running_mistakes(case, name)
     for view in generate_misread_views(task, scheme, case.layout):
@@ -96,7 +96,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
         assert task.dout is not None
         sample = replace(right, sample=True)
         for keys, tensor in generate_input_gradients(
-            task.x, task.dout * task.gamma, sample, run_recipe(task.x, sample)
+            task.x, task.dout * task.gamma, sample, compute_forward_steps(task.x, sample)
         ):
             if keys == ("sample-variance",):
                 yield keys, tensor
@@ -106,7 +106,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
 
 
 def _generate_min_max_mistakes(task: HomeworkInputs, name: str, variant: MinMaxScaling) -> MistakeCandidates:
-    """Yield (mistake keys, array) by min–max scaling in place of the scheme, with γ and β or without."""
+    """Yield (mistake keys, array `name`) with a variant of min–max scaling for the scheme, with γ and β or without."""
     if name == "out":
         found = _generate_affine_mistakes(task, variant.xhat)
     elif name == "dgamma":
@@ -142,8 +142,8 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
             for factor in (1.0, m / np.maximum(m - 1, 1)):
                 r = 1 / np.sqrt((1 - share) * start + share * variance * factor + case.eps)
                 steps = ForwardSteps(task.x, task.x, r, r, (task.x - share * mean) * r)
-                way = NormalizationRecipe(None, None, case.eps)
-                yield ("running-statistics",), next(_generate_array_variants(name, task, way, steps))[1]
+                formula = FormulaVariant(None, None, case.eps)
+                yield ("running-statistics",), next(_generate_array_variants(name, task, formula, steps))[1]
 
 
 def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
@@ -183,29 +183,29 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("mean-instead-of-sum",), total / m
 
 
-def _compute_array(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> np.ndarray:
-    """Return the answer's array `name` as a recipe computes it, without mistakes of the array's own formula."""
-    return next(_generate_array_variants(name, task, recipe, run_recipe(task.x, recipe)))[1]
+def _compute_array(name: str, task: HomeworkInputs, formula: FormulaVariant) -> np.ndarray:
+    """Return the array `name` of an answer that computes x̂ by a formula, right or wrong, and all else right."""
+    return next(_generate_array_variants(name, task, formula, compute_forward_steps(task.x, formula)))[1]
 
 
-def _generate_arrays(name: str, task: HomeworkInputs, recipe: NormalizationRecipe) -> MistakeCandidates:
-    """Yield (mistake keys, array) by a recipe: without further mistakes, then with each of the array's own formula."""
-    steps = run_recipe(task.x, recipe)
-    yield from _generate_array_variants(name, task, recipe, steps)
+def _generate_arrays(name: str, task: HomeworkInputs, formula: FormulaVariant) -> MistakeCandidates:
+    """Yield (mistake keys, array `name`) with x̂ by a formula: all else right, then with each mistake in the array."""
+    steps = compute_forward_steps(task.x, formula)
+    yield from _generate_array_variants(name, task, formula, steps)
     if name == "dx" and task.dout is not None:
-        for keys, tensor in generate_input_gradients(task.x, task.dout, recipe, steps):
+        for keys, tensor in generate_input_gradients(task.x, task.dout, formula, steps):
             yield ("forgot-gamma", *keys), tensor
 
 
 def _generate_array_variants(
-    name: str, task: HomeworkInputs, recipe: NormalizationRecipe, steps: ForwardSteps
+    name: str, task: HomeworkInputs, formula: FormulaVariant, steps: ForwardSteps
 ) -> MistakeCandidates:
     if name == "out":
         return _generate_affine_mistakes(task, steps.xhat)
     if name == "dgamma":
         return _generate_gain_mistakes(task, steps)
     assert task.dout is not None
-    return generate_input_gradients(task.x, task.dout * task.gamma, recipe, steps)
+    return generate_input_gradients(task.x, task.dout * task.gamma, formula, steps)
 
 
 def _generate_affine_mistakes(task: HomeworkInputs, xhat: np.ndarray) -> MistakeCandidates:

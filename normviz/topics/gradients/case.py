@@ -24,11 +24,7 @@ MAX_WINDOW_NUMBERS = 2**19
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of `names`, as `separate_usable_arrays` does.
-
-    Raises:
-        InvalidInput: an array cannot be used.
-    """
+    """Return the arrays in the order of `names`, or raise InvalidInput, with `source` as a name for all of them."""
     usable, problems = separate_usable_arrays(arrays, names, source)
     for problem in problems.values():
         raise InvalidInput(problem)
@@ -131,7 +127,7 @@ class HomeworkCase:
         return right
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Return the values of `allowed`, by array name, and of `condition`.
+        """Return the tolerance of each number of each array, and the largest factor on a rounding error of the inputs.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """

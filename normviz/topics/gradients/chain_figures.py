@@ -58,18 +58,18 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "light") -> Figure:
+def draw_chain(values: ChainValues, step: int, zero_threshold: float, theme: str = "light") -> Figure:
     """Return a figure of the computation graph of the forward pass, with the gradients up to a backward step.
 
     Args:
         values: the values and gradients.
         step: an index in `chain.STEPS`.
-        zero_limit: the largest magnitude of a gradient that is 0 to rounding.
+        zero_threshold: the largest magnitude of a gradient that is 0 to rounding.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _format_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
+    texts = {name: _format_box_lines(box, values, step, zero_threshold) for name, box in BOXES.items()}
     for (start, end), path in GRAPH_EDGES.items():
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
@@ -97,13 +97,13 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
     return figure
 
 
-def _format_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
-    """Return a box's lines: formula, value and, if given or computed by `step`, gradient."""
+def _format_box_lines(box: GraphBox, values: ChainValues, step: int, zero_threshold: float) -> list[str]:
+    """Return a box's lines: formula, value and, once `step` has computed it, gradient, 0 up to `zero_threshold`."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(values, box.field))]
     if STEPS.index(box.gradient) <= max(step, STEPS.index("dxhat")):  # the loss gives ∂L/∂x̂ from the start
-        lines.append(f"{box.symbol}: {format_values(getattr(values, box.gradient), zero_limit)}")
+        lines.append(f"{box.symbol}: {format_values(getattr(values, box.gradient), zero_threshold)}")
     return lines
 
 
@@ -135,8 +135,8 @@ def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool,
     )  # fmt: skip
 
 
-def format_values(value: float | np.ndarray, zero_limit: float = 0.0) -> str:
-    """Format one number or several, "0.5, −1, 0", with three digits; magnitudes up to `zero_limit` become 0."""
+def format_values(value: float | np.ndarray, zero_threshold: float = 0.0) -> str:
+    """Format one number or several, "0.5, −1, 0", with three digits; magnitudes up to `zero_threshold` become 0."""
     return ", ".join(
-        "0" if abs(each) <= zero_limit else format_number(each, 3) for each in np.atleast_1d(value).tolist()
+        "0" if abs(each) <= zero_threshold else format_number(each, 3) for each in np.atleast_1d(value).tolist()
     )

@@ -11,15 +11,12 @@ MAX_LABELLED_CELLS = 6, 6
 """Rows and columns of cells with room for their number."""
 
 
-def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_limit: float = 0.0) -> Figure:
-    """Return a heat map of a tensor (N, H, W, C), with N and H down, W and C across, and colours centred at 0.
-
-    `zero_limit`: the largest magnitude that is 0 to rounding.
-    """
+def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_threshold: float = 0.0) -> Figure:
+    """Return a heat map of a tensor (NH × WC); magnitudes up to `zero_threshold` are 0."""
     colours = THEMES[theme]
     n, h, w, c = values.shape
-    flat = np.where(np.abs(values) <= zero_limit, 0.0, values).reshape(n * h, w * c)
-    largest = float(np.abs(flat).max()) or 1.0
+    flat = np.where(np.abs(values) <= zero_threshold, 0.0, values).reshape(n * h, w * c)
+    largest, cells = float(np.abs(flat).max()) or 1.0, np.arange(flat.size).reshape(flat.shape)
     labelled = flat.shape[0] <= MAX_LABELLED_CELLS[0] and flat.shape[1] <= MAX_LABELLED_CELLS[1]
     figure = Figure()
     figure.add_heatmap(
@@ -27,9 +24,7 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_l
         text=[[format_number(value, 2) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
-        customdata=[
-            [", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in _index_cells(flat)
-        ],
+        customdata=[[", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in cells],
         hovertemplate="n, h, w, c = %{customdata}: %{z:.4g}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(
@@ -38,8 +33,3 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_l
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, autorange="reversed")
     return apply_chart_style(figure, colours, {"t": 32, "l": 6, "r": 6, "b": 6})
-
-
-def _index_cells(flat: np.ndarray) -> np.ndarray:
-    """Return the index in memory of every cell of a matrix (N·H, W·C)."""
-    return np.arange(flat.size).reshape(flat.shape)

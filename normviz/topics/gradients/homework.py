@@ -35,7 +35,7 @@ class HomeworkInputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NormalizationRecipe:
+class FormulaVariant:
     """A right or wrong formula of normalization: the averaged elements, ε, the root and constant factors.
 
     Attributes:
@@ -61,7 +61,7 @@ class NormalizationRecipe:
 
 
 class ForwardSteps(NamedTuple):
-    """The forward pass of a recipe: centred v, averaged w, r = 1/σ, its derivative ∂r/∂s by the mean square s, and x̂.
+    """The forward pass of a formula: centred v, averaged w, r = 1/σ, its derivative ∂r/∂s by the mean square s, and x̂.
 
     For absolute values, w is half of the sign, so that 2w is the derivative of the averaged quantity, as for squares.
     """
@@ -84,42 +84,42 @@ def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
     return m / np.maximum(m - 1, 1)
 
 
-def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
-    """Return all values of the forward pass of x by a recipe."""
+def compute_forward_steps(x: np.ndarray, formula: FormulaVariant) -> ForwardSteps:
+    """Return v, w, r, its slope and x̂ of x by a right or wrong formula."""
     v = x
-    if recipe.summation is not None:
-        v = x - broadcast_mean(x, recipe.summation) * (
-            compute_bessel_factor(recipe.summation, x.shape) if recipe.sample_mean else 1.0
+    if formula.summation is not None:
+        v = x - broadcast_mean(x, formula.summation) * (
+            compute_bessel_factor(formula.summation, x.shape) if formula.sample_mean else 1.0
         )
-    if recipe.suppression is None:
+    if formula.suppression is None:
         one = np.ones_like(x)
-        return ForwardSteps(v, v, one, np.zeros_like(x), v * recipe.scale)
-    w = v if recipe.centred_squares else x
-    factor = compute_bessel_factor(recipe.suppression, x.shape) if recipe.sample else np.ones_like(x)
-    s = broadcast_mean(np.abs(w) if recipe.absolute else w * w, recipe.suppression) * factor
-    if recipe.root == "inside":
-        r = 1 / np.sqrt(s + recipe.eps)
+        return ForwardSteps(v, v, one, np.zeros_like(x), v * formula.scale)
+    w = v if formula.centred_squares else x
+    factor = compute_bessel_factor(formula.suppression, x.shape) if formula.sample else np.ones_like(x)
+    s = broadcast_mean(np.abs(w) if formula.absolute else w * w, formula.suppression) * factor
+    if formula.root == "inside":
+        r = 1 / np.sqrt(s + formula.eps)
         slope = -(r**3) / 2
-    elif recipe.root == "outside":
-        r = 1 / (np.sqrt(s) + recipe.eps)
+    elif formula.root == "outside":
+        r = 1 / (np.sqrt(s) + formula.eps)
         slope = -(r**2) / (2 * np.sqrt(s))
-    elif recipe.root == "squared":
-        r = 1 / np.sqrt(s * s + recipe.eps)
+    elif formula.root == "squared":
+        r = 1 / np.sqrt(s * s + formula.eps)
         slope = -s * r**3
     else:
-        r = 1 / (s + recipe.eps)
+        r = 1 / (s + formula.eps)
         slope = -(r**2)
-    half = np.sign(w) / 2 if recipe.absolute else w
-    return ForwardSteps(v, half, r * recipe.scale, slope * factor * recipe.scale, v * r * recipe.scale)
+    half = np.sign(w) / 2 if formula.absolute else w
+    return ForwardSteps(v, half, r * formula.scale, slope * factor * formula.scale, v * r * formula.scale)
 
 
 def generate_input_gradients(
-    x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
+    x: np.ndarray, g: np.ndarray, formula: FormulaVariant, steps: ForwardSteps
 ) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
-    """Yield (mistake keys, ∂L/∂x) of a recipe from g = ∂L/∂x̂: first the right one, then one per backward mistake."""
-    a, b = recipe.summation, recipe.suppression
+    """Yield (mistake keys, ∂L/∂x) from g = ∂L/∂x̂ and the forward `steps`: the right one, then one per mistake."""
+    a, b = formula.summation, formula.suppression
     direct = g * steps.r
-    kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0
+    kept = compute_bessel_factor(a, x.shape) if a is not None and formula.sample_mean else 1.0
 
     def reach(times: float | np.ndarray = 1.0) -> np.ndarray:
         """Return the path through the variance, with each average multiplied by `times`."""
@@ -133,8 +133,8 @@ def generate_input_gradients(
         return np.zeros_like(x) if a is None else np.broadcast_to(apply_transposed_average(z * times, a), x.shape)
 
     through = reach()
-    inner = through if recipe.centred_squares else 0.0  # through v, or straight to x
-    outer = 0.0 if recipe.centred_squares else through
+    inner = through if formula.centred_squares else 0.0  # through v, or straight to x
+    outer = 0.0 if formula.centred_squares else through
     dx = direct + inner - back(direct + inner) + outer
     yield (), dx
     if a is not None:
@@ -143,12 +143,12 @@ def generate_input_gradients(
         yield ("variance-path",), direct - back(direct)
         yield ("constant-statistics",), direct
     if (
-        recipe.root == "inside"
-        and recipe.centred_squares
-        and not (recipe.sample or recipe.sample_mean or recipe.absolute)
+        formula.root == "inside"
+        and formula.centred_squares
+        and not (formula.sample or formula.sample_mean or formula.absolute)
     ):
         own = make_custom_scheme(a, b)
-        yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
+        yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * formula.scale, own, formula.eps)
         if b is not None:
             yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.compute_sizes(x.shape)
     for of_mean, of_variance in ((1, 0), (0, 1), (1, 1)):
@@ -165,61 +165,59 @@ def generate_input_gradients(
         yield ("sign",), dv - of_mean * back(dv)
     for m in {x.size, x.shape[0], 1 if b is None else int(b.compute_sizes(x.shape).max())}:
         yield ("mean-instead-of-sum",), dx / m
-    if b is not None and recipe.centred_squares and not recipe.sample_mean:
+    if b is not None and formula.centred_squares and not formula.sample_mean:
         # m − 1 in the forward pass only, in the backward pass only, and in the sums through the mean as well.
         more = compute_bessel_factor(b, x.shape)
         of_means = [1.0] if a is None else [1.0, compute_bessel_factor(a, x.shape)]
-        for of_mean, of_variance in [*product(of_means, [1.0, 1 / more if recipe.sample else more])][1:]:
+        for of_mean, of_variance in [*product(of_means, [1.0, 1 / more if formula.sample else more])][1:]:
             dv = direct + reach(of_variance)
             yield ("sample-variance",), dv - back(dv, of_mean)
 
 
-def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
-    """Return the recipe by which a scheme of the general form normalizes, without mistakes."""
-    return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
+def make_right_formula(scheme: Scheme, shape: Shape, eps: float) -> FormulaVariant:
+    """Return the formula by which a scheme of the general form normalizes, without mistakes."""
+    return FormulaVariant(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 
-def generate_wrong_formulas(
-    scheme: Scheme, recipe: NormalizationRecipe
-) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield (mistake keys, recipe) for each wrong formula over the right elements, such as a missing root."""
-    if recipe.suppression is None:
-        if recipe.summation is not None:
-            yield ("no-centring",), replace(recipe, summation=None)
+def generate_wrong_formulas(scheme: Scheme, formula: FormulaVariant) -> Iterator[tuple[MistakeKeys, FormulaVariant]]:
+    """Yield (mistake keys, formula) for each wrong formula over the right elements, such as a missing root."""
+    if formula.suppression is None:
+        if formula.summation is not None:
+            yield ("no-centring",), replace(formula, summation=None)
         return
-    if recipe.eps:
-        yield ("eps-outside-root",), replace(recipe, root="outside")
-    yield ("no-root",), replace(recipe, root="none")
-    yield ("sample-variance",), replace(recipe, sample=True)
-    if recipe.eps:
-        yield ("no-eps",), replace(recipe, eps=0.0)
-    if recipe.summation is not None:
-        yield ("no-centring",), replace(recipe, summation=None)
-        yield ("mean-square",), replace(recipe, centred_squares=False)
+    if formula.eps:
+        yield ("eps-outside-root",), replace(formula, root="outside")
+    yield ("no-root",), replace(formula, root="none")
+    yield ("sample-variance",), replace(formula, sample=True)
+    if formula.eps:
+        yield ("no-eps",), replace(formula, eps=0.0)
+    if formula.summation is not None:
+        yield ("no-centring",), replace(formula, summation=None)
+        yield ("mean-square",), replace(formula, centred_squares=False)
     else:
-        yield ("centred",), replace(recipe, summation=recipe.suppression)
-    yield ("no-division",), replace(recipe, suppression=None)
-    for other in dict.fromkeys((recipe.eps**2, recipe.eps**0.5, *COMMON_EPS_VALUES)):
-        if other != recipe.eps:
-            yield ("other-eps",), replace(recipe, eps=other)
+        yield ("centred",), replace(formula, summation=formula.suppression)
+    yield ("no-division",), replace(formula, suppression=None)
+    for other in dict.fromkeys((formula.eps**2, formula.eps**0.5, *COMMON_EPS_VALUES)):
+        if other != formula.eps:
+            yield ("other-eps",), replace(formula, eps=other)
     if scheme.per_fan_in:
-        yield ("no-scale",), replace(recipe, scale=1.0)
-    if recipe.summation is not None:
-        yield ("sample-variance",), replace(recipe, sample=True, sample_mean=True)
-        yield ("no-centring", "no-division"), replace(recipe, summation=None, suppression=None)
-    for root, eps in (("none", recipe.eps), ("none", 0.0), ("squared", recipe.eps), ("inside", recipe.eps)):
-        yield ("absolute-deviation",), replace(recipe, absolute=True, root=root, eps=eps)
+        yield ("no-scale",), replace(formula, scale=1.0)
+    if formula.summation is not None:
+        yield ("sample-variance",), replace(formula, sample=True, sample_mean=True)
+        yield ("no-centring", "no-division"), replace(formula, summation=None, suppression=None)
+    for root, eps in (("none", formula.eps), ("none", 0.0), ("squared", formula.eps), ("inside", formula.eps)):
+        yield ("absolute-deviation",), replace(formula, absolute=True, root=root, eps=eps)
 
 
-def generate_wrong_denominators(recipe: NormalizationRecipe) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield (mistake keys, recipe) for the most common mistakes in the divisor, alone and in pairs."""
-    if recipe.suppression is None:
+def generate_wrong_denominators(formula: FormulaVariant) -> Iterator[tuple[MistakeKeys, FormulaVariant]]:
+    """Yield (mistake keys, formula) for the most common mistakes in the divisor, alone and in pairs."""
+    if formula.suppression is None:
         return
-    roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if recipe.eps else {})}
+    roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if formula.eps else {})}
     for (root, first), sample in product(roots.items(), (False, True)):
         keys = (*first, *(("sample-variance",) if sample else ()))
         if keys:
-            yield keys, replace(recipe, root=root, sample=sample)
-    if recipe.eps:
-        yield ("no-eps",), replace(recipe, eps=0.0)
-        yield ("no-eps", "sample-variance"), replace(recipe, eps=0.0, sample=True)
+            yield keys, replace(formula, root=root, sample=sample)
+    if formula.eps:
+        yield ("no-eps",), replace(formula, eps=0.0)
+        yield ("no-eps", "sample-variance"), replace(formula, eps=0.0, sample=True)

@@ -10,33 +10,33 @@ import numpy as np
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
-from normviz.topics.gradients.homework import HomeworkInputs, MistakeKeys, NormalizationRecipe
+from normviz.topics.gradients.homework import FormulaVariant, HomeworkInputs, MistakeKeys
 
 
 def generate_wrong_fields(
-    recipe: NormalizationRecipe, shape: Shape, layout: str
-) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield (mistake keys, recipe) that average wrong elements: misread layouts, miscounted groups, other axes."""
-    seen = {_make_canonical(recipe, shape)}
+    formula: FormulaVariant, shape: Shape, layout: str
+) -> Iterator[tuple[MistakeKeys, FormulaVariant]]:
+    """Yield (mistake keys, formula) that average wrong elements: misread layouts, miscounted groups, other axes."""
+    seen = {_make_canonical(formula, shape)}
 
-    def new(way: NormalizationRecipe) -> bool:
-        known = _make_canonical(way, shape)
+    def new(formula: FormulaVariant) -> bool:
+        known = _make_canonical(formula, shape)
         if known in seen:
             return False
         seen.add(known)
         return True
 
     for key, wrong in (
-        *_generate_misread_layouts(recipe, layout),
-        *_generate_miscounted_groups(recipe, shape),
-        *_generate_other_axes(recipe, shape),
+        *_generate_misread_layouts(formula, layout),
+        *_generate_miscounted_groups(formula, shape),
+        *_generate_other_axes(formula, shape),
     ):
         if all(has_fitting_groups(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
             yield (key,), wrong
 
 
-def _make_canonical(recipe: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
-    return tuple(None if f is None else f.simplify(shape) for f in (recipe.summation, recipe.suppression))
+def _make_canonical(formula: FormulaVariant, shape: Shape) -> tuple[Field | None, ...]:
+    return tuple(None if f is None else f.simplify(shape) for f in (formula.summation, formula.suppression))
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
@@ -45,8 +45,8 @@ def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
     return all(rule.kind != "groups" or n % rule.parameter_or_zero == 0 for rule, n in rules)
 
 
-def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
-    """Return the recipe with another field in place of both, or with the rules in `change`, by axis."""
+def _replace_fields(formula: FormulaVariant, change: "dict[int, Rule] | Field") -> FormulaVariant:
+    """Return the formula with the field `change` for mean and divisor, or with the rules in `change` by axis."""
 
     def changed(field: Field | None) -> Field | None:
         if field is None:
@@ -55,11 +55,11 @@ def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Fiel
             return change
         return Field(tuple(change.get(axis, rule) for axis, rule in enumerate(field.rules)))
 
-    return replace(recipe, summation=changed(recipe.summation), suppression=changed(recipe.suppression))
+    return replace(formula, summation=changed(formula.summation), suppression=changed(formula.suppression))
 
 
-def _generate_misread_layouts(recipe: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """Yield (mistake key, recipe) for an array that is read as if its channels were at the other end."""
+def _generate_misread_layouts(formula: FormulaVariant, layout: str) -> Iterator[tuple[str, FormulaVariant]]:
+    """Yield (mistake key, formula) for an array that is read as if its channels were at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
         return
@@ -69,26 +69,26 @@ def _generate_misread_layouts(recipe: NormalizationRecipe, layout: str) -> Itera
         return None if field is None else Field(tuple(field.rules[there.get(axis, axis)] for axis in range(4)))
 
     key = "channels-last" if layout == "NCHW" else "channels-first"
-    yield key, replace(recipe, summation=permuted(recipe.summation), suppression=permuted(recipe.suppression))
+    yield key, replace(formula, summation=permuted(formula.summation), suppression=permuted(formula.suppression))
 
 
-def _generate_miscounted_groups(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
-    field = recipe.suppression or recipe.summation
+def _generate_miscounted_groups(formula: FormulaVariant, shape: Shape) -> Iterator[tuple[str, FormulaVariant]]:
+    field = formula.suppression or formula.summation
     groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
     for axis, rule in groups.items():
         if shape[axis] % rule.parameter_or_zero == 0:
-            yield "group-size", _replace_fields(recipe, {axis: Rule("groups", shape[axis] // rule.parameter_or_zero)})
+            yield "group-size", _replace_fields(formula, {axis: Rule("groups", shape[axis] // rule.parameter_or_zero)})
 
 
-def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """Yield (mistake key, recipe) for every choice of averaged axes."""
+def _generate_other_axes(formula: FormulaVariant, shape: Shape) -> Iterator[tuple[str, FormulaVariant]]:
+    """Yield ("wrong-axis", formula) for every choice of averaged axes."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
         over = {axis for axis, full in zip(long, chosen, strict=True) if full}
         if over:
             yield (
                 "wrong-axis",
-                _replace_fields(recipe, Field(tuple(FULL if axis in over else OWN for axis in range(4)))),
+                _replace_fields(formula, Field(tuple(FULL if axis in over else OWN for axis in range(4)))),
             )
 
 

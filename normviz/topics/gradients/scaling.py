@@ -26,7 +26,7 @@ class LinearLayer(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """The output x̂ of a normalized layer with weights aW, ∂L/∂u, and ∂L/∂(aW)."""
+    """The output x̂ of a normalized layer with inputs u and weights aW, ∂L/∂u, and ∂L/∂(aW)."""
 
     xhat: np.ndarray
     du: np.ndarray
@@ -34,7 +34,7 @@ class LayerGradients(NamedTuple):
 
 
 class ScalingGaps(NamedTuple):
-    """Relative differences between a layer with weights aW and with W: of x̂, of ∂L/∂u, and of a · ∂L/∂(aW)."""
+    """Relative differences between layers with weights aW and W, and inputs u: of x̂, ∂L/∂u, and a · ∂L/∂(aW)."""
 
     xhat: float
     du: float

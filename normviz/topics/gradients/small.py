@@ -38,12 +38,12 @@ def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
 
 
 class GradientComparison(NamedTuple):
-    """Gradients by the formula and by central differences, with the unit of their differences.
+    """Gradients by the formula and by central differences, with the magnitude to which differences are relative.
 
     Attributes:
         formula: gradients of x, γ, β and ε.
         differences: arrays by name: dx, dgain, dbias and, if the scheme has ε, deps.
-        frozen: the largest ∂L/∂x with μ and σ constant, or without saturation; the unit of the differences of ∂L/∂x.
+        frozen: the largest ∂L/∂x with μ and σ constant, or without saturation: that magnitude for ∂L/∂x.
     """
 
     formula: Gradients
@@ -84,7 +84,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
 def _compute_central_difference(
     summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape
 ) -> np.ndarray:
-    """Return the derivatives of a sum with respect to each number of `at`, by central differences, in its shape."""
+    """Return the derivatives by `at`, in its shape, of the sum of `summands(at)` (`shape`), by central differences."""
     stack = at + (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     below = at - (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     axes = (-4, -3, -2, -1)

@@ -62,13 +62,13 @@ def get_table_queue() -> JobQueue:
     """Return the queue for short trainings, which all sessions share."""
     workers = count_short_jobs()
     executor = SingleGpuExecutor(workers, get_spare_worker(), niceness=0)  # a visitor waits for each training
-    return JobQueue(executor, workers=workers, speed=get_speed_estimator())
+    return JobQueue(executor, workers=workers, speed_estimator=get_speed_estimator())
 
 
 @st.cache_resource
 def get_long_training_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
-    return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed=get_speed_estimator())
+    return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed_estimator=get_speed_estimator())
 
 
 @st.cache_resource

@@ -7,7 +7,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_met_conditions
-from normviz.topics.design.demands import FRONT_KEYS, Demands
+from normviz.topics.design.demands import WEIGHT_KEYS, Demands
 from normviz.topics.design.search import find_schemes
 
 LAYERS = list(CONDITION_SHAPES)
@@ -71,7 +71,7 @@ MEASURED = {
 @pytest.mark.parametrize("layer", LAYERS)
 def test_forward_passes_agree(layer):
     rng = np.random.default_rng(11)
-    every = list(find_schemes(Demands(layer, weights=FRONT_KEYS)))
+    every = list(find_schemes(Demands(layer, weights=WEIGHT_KEYS)))
     sample = [every[k][0] for k in rng.choice(len(every), 60, replace=False)]
     named = [row for row in SCHEMES.values() if row.key != "custom" and row.kind.key != "whitening"]
     a = rng.standard_normal(CONDITION_SHAPES[layer])

@@ -9,7 +9,7 @@ import pytest
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import LAYERS
-from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands
 from normviz.topics.design.search import (
     build_scheme_from_fields,
     find_nearest_schemes,
@@ -19,7 +19,7 @@ from normviz.topics.design.search import (
 )
 from normviz.topics.design.wording import format_named_labels
 
-FRONTS = (*((key,) for key in FRONT_KEYS), FRONT_KEYS)
+FRONTS = (*((key,) for key in WEIGHT_KEYS), WEIGHT_KEYS)
 MAPS = list(product(LAYERS, FRONTS))
 
 
@@ -54,8 +54,8 @@ def test_each_name_is_in_one_set_of_the_census(layer, fronts):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_layers_behind_schemes_of_weights_are_counted_with_them(layer):
-    counted = {key for kind in take_census(layer, FRONT_KEYS) for keys in kind.names.counted for key in keys}
-    for front in FRONT_KEYS:
+    counted = {key for kind in take_census(layer, WEIGHT_KEYS) for keys in kind.names.counted for key in keys}
+    for front in WEIGHT_KEYS:
         found = {
             scheme.compute_canonical_key(SHAPES[layer][scheme.is_weight_scheme])
             for scheme, _ in find_schemes(Demands(layer, weights=(front,)))

@@ -6,7 +6,7 @@ import pytest
 from browsing import ROOT
 
 from normviz.cli.main import main
-from normviz.topics.design.demands import FRONT_KEYS
+from normviz.topics.design.demands import WEIGHT_KEYS
 from normviz.topics.design.search import take_census
 
 
@@ -42,7 +42,7 @@ def test_the_numbers_of_sets_in_the_documents_are_those_with_nothing_in_front():
     text = " ".join((ROOT / "docs/command-line.md").read_text().split())
     dense, conv = (len(take_census(layer)) for layer in ("dense", "conv"))
     assert f"with nothing in front, {dense} on a dense layer and {conv} on a convolution, of 64" in text
-    assert (dense, conv) != tuple(len(take_census(layer, FRONT_KEYS)) for layer in ("dense", "conv"))
+    assert (dense, conv) != tuple(len(take_census(layer, WEIGHT_KEYS)) for layer in ("dense", "conv"))
 
 
 @pytest.mark.parametrize("words", [["--need", "x"], [], ["--census", "--layer", "x"], ["--census", "--weights", "x"]])

@@ -15,7 +15,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.topics.design import state
 from normviz.topics.design.controls import QUESTION_KEY
-from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands, adapt_to_demands
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands, adapt_to_demands
 from normviz.topics.design.panels.answer import (
     INVARIANCE_MARKS,
     build_answer_links,
@@ -87,7 +87,7 @@ def asked(link):
     conditions = tuple(filter(None, link.get("conditions", "").split(",")))
     if not (need or without or conditions):
         need = QUESTIONS[0].need
-    return Demands(link.get("layer", "conv"), need, without, FRONT_KEYS if front == "any" else (front,), conditions)
+    return Demands(link.get("layer", "conv"), need, without, WEIGHT_KEYS if front == "any" else (front,), conditions)
 
 
 def button(at, words):
@@ -267,8 +267,8 @@ def test_a_link_to_what_is_no_answer_here_shows_the_best_known(pick):
 def some_schemes():
     rng = np.random.default_rng(2)
     for layer in SHAPES:
-        every = list(find_schemes(Demands(layer, weights=FRONT_KEYS)))
-        simple = find_registered_answers(Demands(layer, weights=FRONT_KEYS))
+        every = list(find_schemes(Demands(layer, weights=WEIGHT_KEYS)))
+        simple = find_registered_answers(Demands(layer, weights=WEIGHT_KEYS))
         for scheme in [*simple, *(every[k][0] for k in rng.choice(len(every), 4, replace=False))]:
             yield pytest.param(scheme, layer, id=f"{layer}-{format_pick(scheme, layer)}")
 
@@ -311,17 +311,17 @@ def test_the_links_of_the_page_lead_there():
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_what_is_picked_comes_back_from_its_text(layer):
-    for scheme, _ in list(find_schemes(Demands(layer, weights=FRONT_KEYS)))[::37]:
+    for scheme, _ in list(find_schemes(Demands(layer, weights=WEIGHT_KEYS)))[::37]:
         assert parse_pick(format_pick(scheme, layer)) == scheme
-    for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
+    for row in find_registered_answers(Demands(layer, weights=WEIGHT_KEYS)):
         shape = SHAPES[layer][0 if row.activation_part else 1]
         assert parse_pick(format_pick(row, layer)).compute_canonical_key(shape) == row.compute_canonical_key(shape)
 
 
-@pytest.mark.parametrize("key", [row.key for row in find_registered_answers(Demands("conv", weights=FRONT_KEYS))])
+@pytest.mark.parametrize("key", [row.key for row in find_registered_answers(Demands("conv", weights=WEIGHT_KEYS))])
 def test_every_named_one_opens(key):
     text = format_pick(SCHEMES[key], "conv")
-    asked = ((each, Demands("conv", each.need, (), FRONT_KEYS, each.conditions)) for each in QUESTIONS)
+    asked = ((each, Demands("conv", each.need, (), WEIGHT_KEYS, each.conditions)) for each in QUESTIONS)
     question = next(each for each, demands in asked if is_answer(SCHEMES[key], demands))
     link = dict.fromkeys(question.need, "need") | {"conditions": ",".join(question.conditions)}
     at = open_page(layer="conv", weights="any", pick=text, **{name: text for name, text in link.items() if text})
@@ -331,7 +331,7 @@ def test_every_named_one_opens(key):
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
-    for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
+    for row in find_registered_answers(Demands(layer, weights=WEIGHT_KEYS)):
         others = [each for each in find_equal_schemes(row, SHAPES[layer][0]) if each.name != row.name]
         assert all(wording.format_scheme_name(each) in describe_found_scheme(row, layer) for each in others)
         table = tabulate_changes(row, layer)
@@ -344,7 +344,7 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
 def test_what_is_known_by_name_is_found_or_has_windows(layer):
     """Instance norm leaves only zeros on a dense layer, and is no answer there."""
     for key in TRANSFORMATIONS:
-        demands = Demands(layer, (key,), weights=FRONT_KEYS)
+        demands = Demands(layer, (key,), weights=WEIGHT_KEYS)
         texts = {format_pick(scheme, layer) for scheme, _ in find_schemes(demands)}
         windows = {format_pick(row, layer) for row in find_registered_answers(demands) if "window" in row.parameters}
         known = {format_pick(row, layer) for row in find_registered_answers(demands)}

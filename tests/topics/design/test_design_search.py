@@ -11,7 +11,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
-from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands
 from normviz.topics.design.search import (
     build_scheme_from_fields,
     compute_invariances,
@@ -26,7 +26,7 @@ from normviz.topics.design.search import (
 )
 
 LAYERS = list(SHAPES)
-FRONTS = {"none": ("none",), "any": FRONT_KEYS}
+FRONTS = {"none": ("none",), "any": WEIGHT_KEYS}
 DELTA = 3.0
 
 
@@ -134,7 +134,7 @@ def test_every_demand_has_a_scheme_that_meets_it_or_a_reason(layer, weights, wan
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_named_schemes_are_where_they_belong(layer):
-    named = {key: kind.invariances for kind in take_census(layer, FRONT_KEYS) for key in kind.names.keys}
+    named = {key: kind.invariances for kind in take_census(layer, WEIGHT_KEYS) for key in kind.names.keys}
     hollow = {"instance", "layer-spatial", "filter-response"}  # of one element on a dense layer
     left_out = {"custom", "whitening"} | (hollow if layer == "dense" else set())
     assert set(named) == set(SCHEMES) - left_out
@@ -191,7 +191,7 @@ def test_own_everywhere_is_no_step():
 @pytest.mark.parametrize("layer", LAYERS)
 def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     rng = np.random.default_rng(3)
-    every = list(find_schemes(Demands(layer, weights=FRONT_KEYS)))
+    every = list(find_schemes(Demands(layer, weights=WEIGHT_KEYS)))
     answers = [find_properties(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
     for _ in range(count):
         demands = some_demands(rng, layer)
@@ -209,7 +209,7 @@ def some_demands(rng, layer):
     asked = rng.integers(0, 3, len(TRANSFORMATIONS))
     need, without = (tuple(key for key, each in zip(TRANSFORMATIONS, asked, strict=True) if each == k) for k in (1, 2))
     conditions = tuple(key for key in CONDITIONS if rng.integers(0, 4) == 0)
-    return Demands(layer, need, without, tuple(rng.permutation(FRONT_KEYS)[: rng.integers(1, 5)].tolist()), conditions)
+    return Demands(layer, need, without, tuple(rng.permutation(WEIGHT_KEYS)[: rng.integers(1, 5)].tolist()), conditions)
 
 
 def test_a_slice_of_what_is_found_is_what_stands_there():

@@ -18,23 +18,28 @@ from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.design import search, training
-from normviz.topics.design.demands import FRONT_KEYS, Demands
+from normviz.topics.design.demands import WEIGHT_KEYS, Demands
 from normviz.topics.design.search import find_schemes, take_census
 from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, plan_trainings
-from normviz.topics.design.training_results import TwinCount, count_by_set, describe_exceptions, list_twin_answers
+from normviz.topics.design.training_results import (
+    TwinCount,
+    count_by_set,
+    describe_exceptions,
+    list_invariance_checks,
+)
 from normviz.topics.design.wording import format_scheme_line
 from normviz.topics.table1 import table
 from normviz.train import compiled, cost, devices, twins
 from normviz.train.problem import NETWORKS
 
-FRONTS = {"none": ("none",), "any": FRONT_KEYS}
+FRONTS = {"none": ("none",), "any": WEIGHT_KEYS}
 NO_ANSWER = SchemeSpec("custom", "own,groups(2),own,own", "own,groups(2),own,own")
 """Its fields lie in parts of pictures without ink, whose re-centred sums are rounding alone."""
 
 
 def draw_job(layer, count, seed):
     """Return a job of random schemes, with any scheme of the weights in front."""
-    every, rng = [*find_schemes(Demands(layer, weights=FRONT_KEYS))], np.random.default_rng(seed)
+    every, rng = [*find_schemes(Demands(layer, weights=WEIGHT_KEYS))], np.random.default_rng(seed)
     chosen = [every[k] for k in rng.choice(len(every), count, replace=False)]
     rows, absorbed = zip(*((SchemeSpec.of(scheme), each) for scheme, each in chosen), strict=True)
     return TwinTraining(rows, absorbed, setting_of(layer, seed))
@@ -46,7 +51,7 @@ def setting_of(layer, seed=0):
 
 def count_answers(results):
     """Return how many answers agree, differ and are missing."""
-    found = list_twin_answers(results)
+    found = list_invariance_checks(results)
     wrong, missing = sum(not each.agrees for each in found), sum(each.agrees and each.why != "" for each in found)
     return len(found) - wrong - missing, wrong, missing
 
@@ -60,7 +65,7 @@ def test_a_random_sample_does_as_the_rule_says(layer, count, seed):
     agree, wrong, missing = count_answers(found)
     assert agree + wrong + missing == 6 * count
     assert missing <= 6 * count / 50
-    for each in list_twin_answers(found):
+    for each in list_invariance_checks(found):
         if not each.why:
             assert each.forward == each.trained == each.predicted
             assert (each.training_gap < 1e-6) == each.predicted
@@ -75,7 +80,7 @@ def test_the_answers_are_those_of_table_1(monkeypatch):
 
     monkeypatch.setattr(training, "build_cells", shown)
     names = ("predicted", "forward", "trained", "forward_gap", "training_gap", "agrees")
-    found = list_twin_answers({part: run_to_end(part)})
+    found = list_invariance_checks({part: run_to_end(part)})
     assert [[getattr(each, name) for name in names] for each in found] == [
         [getattr(cell, name) for name in names] for cell in cells
     ]
@@ -95,7 +100,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
 
     monkeypatch.setattr(table, "predict", predict)
     found = {part: run_to_end(part)}
-    (shown,) = [each for each in list_twin_answers(found) if not each.agrees]
+    (shown,) = [each for each in list_invariance_checks(found) if not each.agrees]
     assert (shown.row, shown.transformation) == (wrong, key)
     ((sentence,), missing) = describe_exceptions(found, "dense")
     assert sentence.startswith(f"{format_scheme_line(wrong.scheme, 'dense')}; {TRANSFORMATIONS[key].name}: ")
@@ -106,7 +111,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("front", FRONT_KEYS)
+@pytest.mark.parametrize("front", WEIGHT_KEYS)
 def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, front):
     setting = setting_of(layer)
     more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
@@ -121,7 +126,7 @@ def test_where_rounding_leaves_no_answer_it_says_so():
     absorbed = search.compute_invariances(NO_ANSWER.scheme, "conv")
     part = TwinTraining((NO_ANSWER,), (absorbed,), setting_of("conv"))
     found = {part: run_to_end(part)}
-    (shown,) = [each for each in list_twin_answers(found) if each.why]
+    (shown,) = [each for each in list_invariance_checks(found) if each.why]
     assert (shown.transformation, shown.agrees, shown.trained) == ("dataset-recentering", True, None)
     assert "rounding" in shown.why
     differing, (sentence,) = describe_exceptions(found, "conv")
@@ -168,7 +173,7 @@ def test_a_seed_draws_the_same_again_and_another_draws_others():
     assert all(pickle.loads(pickle.dumps(part)) == part for part in one)
 
 
-@pytest.mark.parametrize("wrong", [{"seed": -1}, {"layer": "deep"}, {"weights": ("x",)}, {"device": "abacus"}])
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"layer": "deep"}, {"weight_keys": ("x",)}, {"device": "abacus"}])
 def test_a_plan_that_cannot_be_is_refused(wrong):
     with pytest.raises(InvalidInput, match="would do"):
         plan_trainings(**{"layer": "conv", "sample": FIRST_SAMPLE_SIZE} | wrong)
@@ -244,6 +249,6 @@ def test_a_job_is_one_stack_on_a_gpu(layer):
 def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):
     made, real = [], search.build_scheme_from_fields
     monkeypatch.setattr(search, "build_scheme_from_fields", lambda *given: made.append(given) or real(*given))
-    take_census("conv", FRONT_KEYS)
-    parts = plan_trainings.__wrapped__("conv", FRONT_KEYS, FIRST_SAMPLE_SIZE, 77)
+    take_census("conv", WEIGHT_KEYS)
+    parts = plan_trainings.__wrapped__("conv", WEIGHT_KEYS, FIRST_SAMPLE_SIZE, 77)
     assert len(made) == sum(len(part.rows) for part in parts)

@@ -7,12 +7,12 @@ import pytest
 from pairs import mark_heavy_except
 
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.demands import DEMANDABLE, FRONT_KEYS, SHAPES, Demands
+from normviz.topics.design.demands import DEMANDABLE, SHAPES, WEIGHT_KEYS, Demands
 from normviz.topics.design.reasons import describe_requirement, explain_no_answer, format_demand, restrict_demands
 from normviz.topics.design.search import find_conflict, find_nearest_schemes, find_properties, find_schemes
 
 LAYERS = list(SHAPES)
-FRONTS = {**{key: (key,) for key in FRONT_KEYS}, "any": FRONT_KEYS}
+FRONTS = {**{key: (key,) for key in WEIGHT_KEYS}, "any": WEIGHT_KEYS}
 AXES = {"example": 0, "row": 1, "column": 2, "channel": 3}
 
 
@@ -36,7 +36,7 @@ def sets():
     """By layer and front, all that schemes have together: brute force, one scheme of each kind of fields."""
     every = {}
     for layer in LAYERS:
-        for front in FRONT_KEYS:
+        for front in WEIGHT_KEYS:
             rows = {}
             for scheme, _ in find_schemes(Demands(layer, weights=(front,))):
                 rows.setdefault(reaching(scheme), scheme)

@@ -11,8 +11,8 @@ def queues():
     """Queues of threads for short and long trainings, by the function that the page calls for them."""
     with create_thread_pool(2, limit_to_one_core) as short, create_thread_pool(1, limit_to_one_core) as long:
         yield {
-            "get_table_queue": JobQueue(short, workers=2, speed=get_speed_estimator()),
-            "get_long_training_queue": JobQueue(long, workers=1, speed=get_speed_estimator()),
+            "get_table_queue": JobQueue(short, workers=2, speed_estimator=get_speed_estimator()),
+            "get_long_training_queue": JobQueue(long, workers=1, speed_estimator=get_speed_estimator()),
         }
 
 

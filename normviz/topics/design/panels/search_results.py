@@ -113,7 +113,7 @@ def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dic
     for scheme in (*(each for each, _ in schemes[:MAX_LISTED]), chosen):
         text = format_pick(scheme, demands.layer)
         if len(listed) < MAX_LISTED or scheme is chosen:
-            listed.setdefault(text, _write_answer_label(scheme, demands.layer))
+            listed.setdefault(text, _format_answer_label(scheme, demands.layer))
     return listed
 
 
@@ -128,7 +128,7 @@ def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -
     st.caption(f"{describe_answer_count(demands, schemes)} {describe_counted_schemes(demands.layer)}")
 
 
-def _write_answer_label(scheme: Scheme, layer: str) -> str:
+def _format_answer_label(scheme: Scheme, layer: str) -> str:
     """Return the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)

@@ -31,8 +31,10 @@ def show(view: View, theme: str) -> None:
     course = get_rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
-    st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
-    _show_twins(training)
+    with st.container(key="below"):
+        _explain_run(course)
+        st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
+        _show_twins(training)
 
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
@@ -42,6 +44,10 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
         with column:
             drawn = draw_run_curve(curves, key, theme)
             show_figure(drawn.figure, key, drawn.alt, drawn.height)
+
+
+def _explain_run(curves: rate.TrainingCurves) -> None:
+    """Show why ‖W‖ grows, and the network that is trained."""
     losses = curves.losses[:, 0]
     st.markdown(explain_norm_growth(curves))
     st.caption(

@@ -124,7 +124,7 @@ def draw_gradient_map(comparison: GradientComparison, key: str, theme: str) -> D
 
 
 def tabulate_sums(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list[str]]:
-    """Return the columns of a table, by name, with the sums of both gradients and of both times x."""
+    """Return the columns of a table, by name, with the sums of ∂L/∂x̂ and ∂L/∂x, and of their products with x."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
     rows: dict[str, list[str]] = {"": [], "d": [], "∂L/∂x": []}
     for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
@@ -152,12 +152,12 @@ def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
 
 
 def _show_comparison(
-    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, torch: bool
+    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, has_autograd: bool
 ) -> None:
-    """Show a table with a row per gradient: its largest value, and the differences of the other computations."""
+    """Show by gradient its largest value, and how far central differences and, if wanted, autograd are from it."""
     exact = comparison.formula
     others = {"central differences": comparison.differences}
-    if torch:
+    if has_autograd:
         others["autograd (PyTorch)"] = cached_autograd(scheme, tensors, eps)
     rows = [name for name in GRADIENT_NAMES if name in comparison.differences and _is_learned(scheme, name)]
     columns = {"": [GRADIENT_NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}

@@ -80,7 +80,7 @@ def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
     """Return the computation graph at a step of the backward pass, with its description as alternative text."""
     said = describe_chain_step(values, STEPS[step]).replace("**", "")
     alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
-    return DrawnFigure(draw_chain(values, step, _find_zero_limit(values), theme), alt, "min(26rem, 68vh)")
+    return DrawnFigure(draw_chain(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
 
 
 def _show_paths(theme: str) -> None:
@@ -106,7 +106,7 @@ def _format_paths_formula(count: int, theme: str) -> str:
 
 def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
     """Return the columns of a table, by name, with a row for each term of a gradient and one for their sum."""
-    total, least = getattr(values, step), _find_zero_limit(values)
+    total, least = getattr(values, step), _find_zero_threshold(values)
     rows = dict(terms)
     if np.ndim(total):
         rows["**sum**"] = total
@@ -118,7 +118,7 @@ def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray])
 
 def describe_chain_step(values: ChainValues, step: str) -> str:
     """Return sentences on a step of the backward pass: the gradient that it computes, and from which others."""
-    count, least = len(values.x), _find_zero_limit(values)
+    count, least = len(values.x), _find_zero_threshold(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
     texts = {
@@ -140,6 +140,6 @@ def describe_chain_step(values: ChainValues, step: str) -> str:
     return texts[step]
 
 
-def _find_zero_limit(values: ChainValues) -> float:
+def _find_zero_threshold(values: ChainValues) -> float:
     """Return the magnitude up to which a gradient in the graph counts as 0."""
     return 1e-12 * float(np.abs(values.dxhat).max()) / (values.root or 1.0)

@@ -24,9 +24,9 @@ cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jaco
 
 def show_jacobian(view: View, theme: str) -> None:
     """Show the Jacobian as a heat map under a sentence on its structure."""
-    scheme, laid = get_page_scheme(view), compute_block_jacobian(view)
-    st.markdown(laid.words)
-    drawn = draw_block_jacobian(laid, theme)
+    scheme, blocks = get_page_scheme(view), compute_block_jacobian(view)
+    st.markdown(blocks.words)
+    drawn = draw_block_jacobian(blocks, theme)
     show_figure(drawn.figure, "jacobian", drawn.alt, drawn.height)
     show_weight_scheme_note(scheme)
 
@@ -63,10 +63,10 @@ def compute_block_jacobian(view: View) -> BlockJacobian:
     return BlockJacobian(ordered, [names[k] for k in order], blocks.edges, words)
 
 
-def draw_block_jacobian(laid: BlockJacobian, theme: str) -> DrawnFigure:
+def draw_block_jacobian(blocks: BlockJacobian, theme: str) -> DrawnFigure:
     """Return a heat map of the Jacobian with its description as alternative text."""
-    alt = f"The Jacobian of {pluralize(len(laid.names), 'element')} as a heat map. {laid.words.replace('**', '')}"
-    return DrawnFigure(draw_jacobian_map(laid.matrix, laid.names, laid.edges, theme), alt, "min(26rem, 100vw)")
+    alt = f"The Jacobian of {pluralize(len(blocks.names), 'element')} as a heat map. {blocks.words.replace('**', '')}"
+    return DrawnFigure(draw_jacobian_map(blocks.matrix, blocks.names, blocks.edges, theme), alt, "min(26rem, 100vw)")
 
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
