@@ -34,7 +34,7 @@ from normviz.topics.running.panels.stream import (
     draw_statistics_so_far,
     write_statistics_html,
 )
-from normviz.topics.running.state import build_stream_setting, compute_page_averages, get_trace
+from normviz.topics.running.state import build_stream_setting, compute_page_averages, get_stream_trace
 from normviz.topics.table1.cases import (
     describe_case_twin,
     describe_squares,
@@ -129,7 +129,7 @@ def build_running_parts(view: View) -> list[StepPart]:
 def _build_modes_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on a batch in training or inference: its outputs, and batch and running statistics."""
     setting, position = build_stream_setting(view), view["step"]
-    seen = get_trace(setting, view["eps"])
+    seen = get_stream_trace(setting, view["eps"])
     averages = compute_page_averages(view, seen)
     batch = compute_batch_at(setting, seen, averages, position, view["eps"])
     if view["mode"] == "training":  # as on the page, where inference is shown once it was chosen

@@ -95,7 +95,8 @@ def stream():
     """The stream of digits, its statistics, and their running averages."""
     setting, convention = Stream(), CONVENTIONS["pytorch"]
     trace = trace_stream(setting, EPS)
-    return setting, trace, compute_running_averages(trace.mean, trace.variance, setting.count, convention, MOMENTUM)
+    count = setting.element_count
+    return setting, trace, compute_running_averages(trace.mean, trace.variance, count, convention, MOMENTUM)
 
 
 def digit():

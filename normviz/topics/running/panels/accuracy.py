@@ -85,7 +85,7 @@ SOURCE = RunSource(
 def get_case_accuracies(
     training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
 ) -> dict[str, np.ndarray]:
-    """Return each network's accuracy by case, computed once for all sessions."""
+    """Return `measure_case_accuracies` of the networks `_trained`, cached for all sessions by the other arguments."""
     return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
@@ -122,11 +122,11 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
 
 
-def show_training_status(run: PageRun, working: bool) -> None:
-    """Show the progress of the training, a description of the trained networks, or why training stopped."""
+def show_training_status(run: PageRun, was_running: bool) -> None:
+    """Show progress while training runs, or ran at the start (`was_running`); else its networks, or why it stopped."""
     run.poll()
     missing = bool(run.find_missing())
-    if run.request is not None and (working or missing):
+    if run.request is not None and (was_running or missing):
         show_progress(run, "Training networks", "cancel networks")
         rerun_on_change(run.find_missing, run)
     elif missing:
@@ -142,7 +142,7 @@ def show_training_status(run: PageRun, working: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return name, colour role and description of every case, by key."""
+    """Return name, colour role and description of each way to get batch norm's statistics at test time, by key."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
