@@ -82,7 +82,7 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     lines = []
     for k, (name, sweep) in enumerate(sweeps.items()):
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(sweep.accuracy))
-        lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
+        lines.append(Curve(name, np.array(RATES), mean, k, low, high, has_markers=True))
     panel = CurvePanel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
     told = "; ".join(
         f"{name} {', '.join(f'{100 * each:.0f}%' for each in sweep.accuracy.mean(1))}" for name, sweep in sweeps.items()
