@@ -17,7 +17,7 @@ ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """Position of a legend at the lower edge, for any height."""
 
-NAME_WIDTH = 22
+NAME_WIDTH = 20
 """Most characters in a line of a case's name beside its row."""
 
 
@@ -72,11 +72,11 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
             showarrow=False,
         )  # fmt: skip
     figure.add_vline(100 * chance, line=style_current_value_line(colours))
-    ticks = [25, 50, 75, 100, 100 * chance]
+    ticks = [50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
     title = make_axis_title("accuracy on unseen digits, %")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
     places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}
-    figure.update_yaxes(**places, automargin=True, ticklabelstandoff=8, showgrid=False, zeroline=False)
+    figure.update_yaxes(**places, automargin=True, tickfont={"size": 13}, showgrid=False)
     return apply_chart_style(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})
