@@ -43,7 +43,7 @@ if x is None:
     st.stop()
 with right:
     panels.show_scheme_heading(scheme, x, result, layer.threshold)
-    panels.describe_non_finite(scheme, x, result)
+    panels.warn_of_non_finite_data(scheme, x, result)
     panels.show_element_panel(view, bound, x, result, layer, theme)
 
 tab_panels = {

@@ -47,6 +47,7 @@ HIDDEN_PARTS = {
         ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
         ".nv-pairs > div:not(.used), .stColumn:has(> * > * > .st-key-element)",
     ),
+    "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case)"),
     "more": HiddenPart(
         "All but the first figure",
         ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element), "

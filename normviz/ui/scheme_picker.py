@@ -8,7 +8,7 @@ import streamlit as st
 from normviz.charts.curves import to_rgba
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES
 from normviz.describe.aims import summarize_scheme
-from normviz.ui.locks import is_locked
+from normviz.ui.locks import is_locked, set_widget_value
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""
@@ -37,11 +37,10 @@ def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[li
 
 def choose_scheme(key: str = "scheme") -> None:
     """Draw the picker of one scheme; the session holds the choice at `key`."""
-    state, (common, rest) = st.session_state, split_common_schemes(list(SCHEMES))
+    chosen, (common, rest) = st.session_state[key], split_common_schemes(list(SCHEMES))
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
-    chosen = state[key]
-    state[pills] = chosen if chosen in common else None
-    state[menu] = chosen if chosen in rest else None
+    set_widget_value(pills, chosen if chosen in common else None)
+    set_widget_value(menu, chosen if chosen in rest else None)
     with st.container(key=key, gap="small"):
         st.pills(
             "Normalization", common, key=pills, required=chosen in common, format_func=_get_scheme_label,
@@ -64,7 +63,7 @@ def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None
     with st.container(key=key.replace(" ", "-"), gap="small"):
         for group, names in groups.items():
             radio, is_open = make_state_key(key, group), state[key] in names
-            state[radio] = state[key] if is_open else None
+            set_widget_value(radio, state[key] if is_open else None)
             with st.expander(group, expanded=is_open):
                 st.radio(
                     group, list(names), index=None, key=radio, format_func=names.__getitem__,
@@ -77,7 +76,7 @@ def draw_scheme_buttons(key: str, keys: Sequence[str], frequent: Sequence[str]) 
     state = st.session_state
     row = list_frequent_schemes(keys, frequent, state[key])
     pills = make_state_key(key, FREQUENT_GROUP)
-    state[pills] = [each for each in state[key] if each in row]
+    set_widget_value(pills, [each for each in state[key] if each in row])
     st.pills(
         "Schemes", row, selection_mode="multi", key=pills, format_func=lambda each: SCHEMES[each].label,
         label_visibility="collapsed", disabled=is_locked(key),
@@ -117,12 +116,12 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
     full = max_chosen is not None and len(state[key]) >= max_chosen
     with st.container(key=key.replace(" ", "-"), gap="small"):
-        state[pills] = [each for each in state[key] if each in common]
+        set_widget_value(pills, [each for each in state[key] if each in common])
         st.pills(
             "Normalizations", common, selection_mode="multi", key=pills, format_func=_get_scheme_label,
             disabled=is_locked(key), on_change=_store_several_schemes, args=(key, pills, common, max_chosen),
         )  # fmt: skip
-        state[menu] = [each for each in state[key] if each in rest]
+        state[menu] = [each for each in state[key] if each in rest]  # at each run: max_selections makes another widget
         st.multiselect(
             "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
             placeholder=f"More… ({len(rest)})",

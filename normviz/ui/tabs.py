@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from normviz.ui.locks import set_widget_value
+
 ADVANCED_KEY = "advanced"
 
 
@@ -22,7 +24,7 @@ def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[st
     """
     state = st.session_state
     row, more = f"{key} row", f"{key} {ADVANCED_KEY}"
-    state[row] = ADVANCED_KEY if state[key] in advanced else state[key]
+    set_widget_value(row, ADVANCED_KEY if state[key] in advanced else state[key])
 
     def take() -> None:
         state[key] = advanced[0] if state[row] == ADVANCED_KEY else state[row]
@@ -35,7 +37,7 @@ def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[st
     with st.container(key=f"{key} panel"):
         places = {name: st.container(key=f"{key} {name}") if name == state[key] else st.empty() for name in panels}
     if state[key] in advanced:
-        state[more] = state[key]
+        set_widget_value(more, state[key])
         with places[state[key]]:
             _draw_segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
     return places[state[key]]

@@ -18,7 +18,7 @@ from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
 from normviz.ui.link import Param, View, clean_values, draw_value_slider
-from normviz.ui.locks import is_locked, make_widget_arguments
+from normviz.ui.locks import is_locked, make_widget_arguments, set_widget_value
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_shape, format_length_label
 
@@ -26,9 +26,7 @@ from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_sha
 def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
     """Draw the controls of the tensor's shape: presets, and a number for each axis."""
     shape = {size: view[size] for size in SIZE_NAMES}
-    st.session_state["preset"] = next(
-        (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
-    )
+    set_widget_value("preset", next((name for name, each in PRESETS.items() if shape.items() <= each.items()), None))
     st.selectbox(
         "Shape", list(PRESETS), key="preset", placeholder="Your own", disabled=is_locked("n"), on_change=_apply_preset,
         args=(params,),

@@ -8,8 +8,9 @@ from pathlib import Path
 from normviz.core.errors import InvalidInput
 
 
+@cache
 def get_plotly_version() -> str:
-    """Return the version of the installed package plotly."""
+    """Return the version of the installed package plotly; its metadata take a millisecond to parse."""
     return version("plotly")
 
 

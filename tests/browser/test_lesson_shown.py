@@ -26,9 +26,12 @@ def test_a_lesson_is_played_by_keys_and_by_a_clicker(page, server):
     at("1", scheme="none")
     expect(page.get_by_role("heading", level=1)).to_have_text(["What is averaged?"])
     expect(page.locator(".st-key-lesson")).not_to_contain_text("Look:")
+    graph = page.locator(".st-key-cube .nv-graph")
+    place = graph.bounding_box()
     page.keyboard.press("2")
     at("1.2")
     expect(page.locator(".st-key-lesson")).to_contain_text("Right.")
+    assert graph.bounding_box() == place  # the answer has room above it
     page.keyboard.press("n")
     at("2")
     page.keyboard.press("n")

@@ -2,6 +2,7 @@
 
 import pytest
 from lab_page import open_lab, pick, sound
+from streamlit.testing.v1 import AppTest
 
 from normviz.core.registry import SCHEMES
 from normviz.describe.aims import summarize_scheme
@@ -79,6 +80,29 @@ def test_clearing_the_menu_goes_back_to_the_first_common_scheme():
     at = open_lab(scheme="spectral")
     sound(at.selectbox(key=make_state_key("scheme", "more")).set_value(None).run())
     assert shown(at) == ("batch", None)
+
+
+def test_a_widget_is_set_only_to_another_value_or_on_another_page():
+    """Streamlit renders a widget again that is set, even to its own value, and a new page's widget has its default."""
+
+    def page():
+        import streamlit as st
+
+        from normviz.ui.locks import set_widget_value
+
+        st.session_state.setdefault("page", "lab")
+        set_widget_value("letter", st.session_state.get("told", "b"))
+        st.selectbox("Letter", ["a", "b", "c"], key="letter")
+
+    def runs(**told):
+        for name, value in told.items():
+            at.session_state[name] = value
+        box = at.run().selectbox(key="letter")
+        return box.value, box.proto.set_value
+
+    at = AppTest.from_function(page)
+    assert [runs(), runs(), runs(told="c"), runs()] == [("b", True), ("b", False), ("c", True), ("c", False)]
+    assert [runs(page="compare"), runs()] == [("c", True), ("c", False)]
 
 
 def chosen(at, part, values):

@@ -18,7 +18,7 @@ def build_script(view: View) -> PageScript:
 
 def _build_switch(view: View) -> PageScript:
     setting, convention = state.build_stream_setting(view), CONVENTIONS[view["framework"]]
-    if setting.count == 1 and convention.unbiased:
+    if setting.element_count == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train on one value per unit; a batch of 2 would do.")
     momentum = convention.convert_momentum(view["share"])
     cells = [
@@ -42,7 +42,7 @@ def _build_switch(view: View) -> PageScript:
             """
             convention, momentum = CONVENTIONS[$framework], $momentum
             averages = compute_running_averages(
-                stream.mean, stream.variance, setting.count, convention, momentum
+                stream.mean, stream.variance, setting.element_count, convention, momentum
             )
             """,
             framework=view["framework"],

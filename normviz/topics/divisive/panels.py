@@ -17,8 +17,8 @@ from normviz.topics.divisive.state import (
     find_focus,
     get_evenly_lit_picture,
     list_wide_axes,
-    lock_picked_pixel,
     normalize_picture,
+    store_picked_pixel,
 )
 from normviz.ui.link import View
 from normviz.ui.response_charts import show_response_chart
@@ -79,12 +79,12 @@ def _draw_stages(stages: dict[str, np.ndarray], view: View, focus: Index, colour
         f"The picture at each stage: {named}. The chosen pixel is in row {focus[1]}, column {focus[2]}; arrow keys "
         "move it."
     )
-    images = _convert_stages(stages, focus)
-    show_picture_stages(images, notes, "contrast", alt, focus[1:3], reach, colour, lock_picked_pixel)
+    images = _convert_stages_to_pixels(stages, focus)
+    show_picture_stages(images, notes, "contrast", alt, focus[1:3], reach, colour, store_picked_pixel)
 
 
-def _convert_stages(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np.ndarray]:
-    """Convert the stages to pixels: x on the scale of the original, x̂ from −3 to 3."""
+def _convert_stages_to_pixels(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np.ndarray]:
+    """Return each stage of the picture as pixels: x on the scale of the original, x̂ from −3 to 3."""
     drawn = {name: _select_channels(values, focus) for name, values in stages.items()}
     scale = _find_finite_range(drawn["original"])
     return {
@@ -110,14 +110,14 @@ def _find_finite_range(values: np.ndarray) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
-def _format_pixel_formula(pixel: SaturationCurve, before: float, eps: float) -> str:
-    """Return the formula with a pixel's numbers; "" if one is not finite, or all numbers near the pixel are 0."""
+def _format_pixel_formula(pixel: SaturationCurve, x: float, eps: float) -> str:
+    """Return the formula of v and x̂ with the numbers of a pixel of value x; "" if one is not finite or is 0/0."""
     v, square = pixel.v, pixel.root**2
-    if not np.isfinite([before, v, square]).all() or not eps + square:
+    if not np.isfinite([x, v, square]).all() or not eps + square:
         return ""
-    mean, after = before - v, v / (eps + square) ** 0.5
+    mean, after = x - v, v / (eps + square) ** 0.5
     return (
-        f"v = {typeset(before, 2)} − {typeset(mean, 2)} = {typeset(v, 2)}.  \n"
+        f"v = {typeset(x, 2)} − {typeset(mean, 2)} = {typeset(v, 2)}.  \n"
         f"Normalized: {typeset(v, 2)}/√({typeset(eps)} + {typeset(square, 2)}) = **{typeset(after, 2)}**. "
         f"−{GREY_LIMIT:g} is drawn black, {GREY_LIMIT:g} white."
     )

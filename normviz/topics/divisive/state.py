@@ -115,7 +115,7 @@ def find_focus(view: View, v: np.ndarray) -> Index:
     return tuple(int(start + f) for start, f in zip(starts, found, strict=True))
 
 
-def lock_picked_pixel() -> None:
+def store_picked_pixel() -> None:
     """Store the pixel that was picked on the picture as the chosen element."""
     row, column = st.session_state["contrast picture"]["focus"]
     st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})

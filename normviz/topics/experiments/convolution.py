@@ -187,7 +187,7 @@ def _format_headline(ended_outcomes: Outcomes) -> str:
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
+    return f"Layer norm's loss exceeds batch norm's by {typeset(padded, 2)} with padding, {typeset(bare, 2)} without."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.charts.curves import CurvePanel
 from normviz.core.settings import integer, real
-from normviz.core.text import join_words, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -148,7 +148,8 @@ def report(setting: Setting, results: Results) -> Report:
         for name in ("test", "validation", "training"):
             table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
     figures = [_draw_test_errors(begun)] if begun else []
-    return Report(_format_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
+    verdict = _judge_claim(setting, ended)
+    return Report(_format_headline(setting, begun, ended, verdict.word), figures, verdict, table)
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
@@ -162,15 +163,19 @@ def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the test errors without normalization and with the first scheme."""
+def _format_headline(
+    setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes, verdict_word: VerdictKey
+) -> str:
+    """Return the headline: whether the first scheme replaces dropout, and its test errors without and with dropout."""
     if not ended_outcomes:
         return describe_start(each.name for each in begun_outcomes.values())
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended_outcomes), None)
-    shown = [each for place, each in ended_outcomes.items() if place == (normed, False) or each.name == "neither"]
-    shown = shown or list(ended_outcomes.values())[:1]
-    levels = [f"{np.mean(each.final_errors):.1%} with {each.name}" for each in shown]
-    return f"Test error: {join_words(levels, 'and')}."
+    if normed is None or (normed, True) not in ended_outcomes:
+        each = next(iter(ended_outcomes.values()))
+        return f"Test error: {np.mean(each.final_errors):.1%} with {each.name}."
+    alone, both = (f"{np.mean(ended_outcomes[normed, drops].final_errors):.1%}" for drops in (False, True))
+    answer = {"holds": "Yes: ", "wrong": "No: "}.get(verdict_word, "")
+    return capitalize_first(f"{answer}{setting.names[normed]} has {alone} test error, {both} with dropout.")
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:

@@ -86,8 +86,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, "
         "regularization has an influence on the scale of weights, and thereby on the effective learning rate” "
         "(van Laarhoven 2017, arXiv 1706.05350, abstract).",
-        why="A layer that is invariant to the length of its weights computes the same function with weights w "
-        "and w/c. So shorter weights only make the steps longer, relative to them.",
+        why="Batch norm cancels the length of the weights in front of it. So shorter weights only make each step "
+        "larger, relative to them.",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
         "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
@@ -112,16 +112,14 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does normalization work on sequences?",
         claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm "
         "“results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-        why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every "
-        "step. Batch norm has no statistics for steps beyond those of the training.",
+        why="Batch norm has no statistics for steps beyond those of the training. Layer norm needs none.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Where to normalize in residual networks?",
-        claim="Post norm has large gradients near the output, so “the learning rate warm-up stage is essential” (Xiong "
-        "et al. 2020, arXiv 2002.04745, section 3.2). The scale “grows linearly along with the depth” with pre norm "
-        "(Lemma 2), and doubles with each branch without norm (De & Smith 2020, section 2).",
-        why="With layer norm, each branch of pre norm adds to the sum, and the last norm divides the gradient by that "
-        "sum. Post norm resets the scale.",
+        claim="With post norm “the learning rate warm-up stage is essential”, as gradients near the output are large. "
+        "With pre norm the scale grows with depth (Xiong et al. 2020, arXiv 2002.04745, section 3).",
+        why="Pre norm normalizes before each branch, post norm after each sum. The sum of pre norm grows with depth, "
+        "and its last norm divides the gradient by it.",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
@@ -137,8 +135,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
         claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
         "2019, abstract).",
-        why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster "
-        "than one that runs as several.",
+        why="RMS norm subtracts no mean. But a layer that runs as one fused operation may be faster than several "
+        "operations.",
         rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each "
         "round everything is timed several times in turn, and the shortest times count, so that both schemes meet the "
         "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance "

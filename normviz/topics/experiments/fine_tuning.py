@@ -220,7 +220,7 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     )
     still = not kept.result["moved"][:, kept.row].any()
     before, after = (float(np.mean(frozen.get_errors("old")[step])) for step in (0, -1))
-    headline = f"All frozen, training mode: error on the first task {before:.0%} → {after:.0%}."
+    headline = f"Running averages: first-task errors go from {before:.0%} to {after:.0%}."
     says = (
         f"All parameters frozen, in training mode: the running means move by {typeset(np.mean(moved), 2)} standard "
         f"deviations. The error on the first task goes from {frozen.format_error('old', 0)} to "

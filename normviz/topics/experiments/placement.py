@@ -11,7 +11,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
-from normviz.core.text import join_words, typeset
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
@@ -114,8 +114,8 @@ def report(setting: Setting, results: Results) -> Report:
     }
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = [
-        *([_draw_gradients_by_depth(depth["norms"])] if "norms" in depth else []),
         *([_draw_errors_by_rate(setting, runs)] if runs else []),
+        *([_draw_gradients_by_depth(depth["norms"])] if "norms" in depth else []),
         *([_draw_mean_squares(chain["squares"])] if "squares" in chain else []),
     ]
     condition = (
@@ -130,7 +130,7 @@ def report(setting: Setting, results: Results) -> Report:
         "the scale": _judge_mean_square_growth(chain),
     }
     verdict = join_verdicts({topic: replace(each, condition=condition) for topic, each in found.items()})
-    return Report(_format_headline(depth, runs), figures, verdict, _tabulate_results(setting, ended))
+    return Report(_format_headline(depth, runs, ended), figures, verdict, _tabulate_results(setting, ended))
 
 
 def _make_placement_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
@@ -188,7 +188,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
             title, make_outcome_curves([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
             "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
-        for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
+        for kind, title in ((1, "Without a warm-up"), (0, "With a warm-up"))
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
@@ -214,7 +214,8 @@ def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
     said = ", ".join(f"{PLACEMENT_LABELS[name]} {typeset(each, 2)}" for name, each in last.items())
     return FigureSpec(
         "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
-        "Before training. Means over the seeds with 95% intervals.",
+        "Before training. Means over the seeds with 95% intervals. Without norm the scale doubles with each branch "
+        "(De & Smith 2020, section 2), with pre norm it grows linearly (Xiong et al. 2020, Lemma 2).",
     )  # fmt: skip
 
 
@@ -228,8 +229,16 @@ def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
     return format_mean_percent(outcome.errors_by_rate[k])
 
 
-def _format_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
-    """Return the headline: the ratio of gradients in the deepest networks, or the progress until it is measured."""
+def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: PlacementOutcomes) -> str:
+    """Return the headline: test errors without a warm-up, or the ratio of gradients until they are trained."""
+    large = _choose_largest_rate(ended_outcomes["post"][0]) if {"post", "pre"} <= ended_outcomes.keys() else None
+    if large is not None:
+        errors = {name: ended_outcomes[name][1].errors_by_rate[large] for name in ("pre", "post")}
+        if not find_clear_differences([compare_seed_by_seed(*errors.values())])[0]:
+            return "Before each branch or after each sum: no clear difference without warm-up."
+        places = {"pre": "before each branch", "post": "after each sum"}
+        (low, best), (high, worst) = sorted((float(each.mean()), places[name]) for name, each in errors.items())
+        return f"{capitalize_first(best)}: {low:.0%} errors without warm-up, {worst} {high:.0%}."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."

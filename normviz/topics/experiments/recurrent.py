@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.curves import CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.settings import integer, number_choice, real
-from normviz.core.text import join_words, typeset
+from normviz.core.text import typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -49,7 +49,7 @@ from normviz.topics.experiments.reports import (
 class Setting(ComparisonSetting):
     """Settings of the schemes, the sequences and the training."""
 
-    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms"))
+    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer"))
     inputs: int = number_choice(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = number_choice(
         3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often."
@@ -110,9 +110,9 @@ def report(setting: Setting, results: Results) -> Report:
         if "by_step" in each
     }
     figures = [
+        *([_draw_training_and_test(setting, begun, runs)] if begun else []),
         *([draw_factors_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
         *([draw_factors_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
-        *([_draw_training_and_test(setting, begun, runs)] if begun else []),
         *([_draw_layouts(layouts)] if "losses" in layouts else []),
     ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
@@ -121,7 +121,7 @@ def report(setting: Setting, results: Results) -> Report:
         "the gradients": judge_gradients(setting, setting.gain, together, apart, scaled),
     }
     verdicts = {topic: replace(each, condition=condition) for topic, each in found.items()}
-    headline, table = _format_headline(setting, together, begun), _tabulate_results(setting, runs)
+    headline, table = _format_headline(setting, together, begun, runs), _tabulate_results(setting, runs)
     return Report(
         headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True))
     )
@@ -195,7 +195,7 @@ def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePane
         steps = np.cumsum([len(stretch) for stretch in cut])
         means = np.stack([stretch.mean(0) for stretch in cut])
         lines.append(make_band_curve(name, steps, means, style))
-    return CurvePanel("In training", lines, "step", "loss", "y")
+    return CurvePanel("Training loss", lines, "step", "loss", "y")
 
 
 def _draw_training_and_test(
@@ -212,12 +212,11 @@ def _draw_training_and_test(
         if setting.wait
         else f"{setting.steps_per_digit}"
     )
-    rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun_results], "and")
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
         "reading", panels,
         f"Test error on lengths of the training, and on longer sequences: {said or 'not known yet'}.",
-        f"In training, sequences have {trained} steps. Learning rates: {rates}. Means with 95% intervals.",
+        f"In training, sequences have {trained} steps. Shared: one mean and variance for all steps.",
     )  # fmt: skip
 
 
@@ -226,12 +225,12 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
     steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
     drawn = [(run.label, run.get_at_best_rate("by_step"), run.style) for run in runs.values()]
     drawn += [
-        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), max(setting.styles) + 1 + k)
+        (f"{run.label}, shared", run.get_at_best_rate("together"), max(setting.styles) + 1 + k)
         for k, run in runs.items()
         if setting.running_statistics_flags[k]
     ]
     lines = [make_band_curve(name, steps, 100 * errors.astype(float), k, points=True) for name, errors, k in drawn]
-    return CurvePanel("At the end, over the length", lines, "steps of a sequence", "test error, %")
+    return CurvePanel("Test error by length", lines, "steps of a sequence", "test error, %")
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
@@ -253,10 +252,28 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT_NOTE)
 
 
-def _format_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
-    """Return the headline: the range over γ of the gradient's factor per step, or the progress until it is measured."""
+def _format_headline(
+    setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes
+) -> str:
+    """Return the headline: errors on longer sequences, or the range of the gradient's factor until they are trained."""
+    other = _choose_other_scheme(setting, runs) if len(runs) == len(setting.rows) else None
+    if other is not None and setting.rows[other].key != "none":
+        shown = [other, *(k for k, row in enumerate(setting.rows) if row.key == "batch")]
+        first, *rest = (f"{100 * runs[k].longer_length_errors.mean():.1f}%" for k in shown)
+        beside = "".join(f", batch norm {each}" for each in rest)
+        return f"Yes: {setting.names[other]} has {first} errors on longer sequences{beside}."
     gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
     return gains or describe_start(setting.names[k] for k in begun_results)
+
+
+def _choose_other_scheme(setting: Setting, runs: SequenceOutcomes) -> int | None:
+    """Return the position of a scheme that learns without stored statistics, if possible layer norm, or None."""
+    others = [
+        k
+        for k in runs
+        if not setting.running_statistics_flags[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR
+    ]
+    return next((k for k in others if setting.rows[k].key == "layer"), others[-1] if others else None)
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> Verdict:
@@ -272,12 +289,7 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     if batch.known_length_errors.mean() > MAX_LEARNED_ERROR:
         errors = format_mean_percent(batch.known_length_errors)
         return Verdict("holds", f"Batch norm step by step does not learn: {errors} errors.")
-    others = [
-        k
-        for k in runs
-        if not setting.running_statistics_flags[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR
-    ]
-    other = next((k for k in others if keys[k] == "layer"), others[-1] if others else None)
+    other = _choose_other_scheme(setting, runs)
     right, trap = (layouts["test"][k, choose_learning_rate(each)] for k, each in enumerate(layouts["validation"]))
     found = [
         compare_seed_by_seed(batch.pooled_statistic_errors, batch.known_length_errors),

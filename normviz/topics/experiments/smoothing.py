@@ -206,7 +206,7 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
         return NOT_TRAINED.says
     effects = _compare_variants(levels)
     count = sum(both == "better" for _, ((_, both), _, _) in effects)
-    return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
+    return f"Both together clearly lower the test error in {count or 'none'} of {len(effects)} schemes."
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]

@@ -267,13 +267,15 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatio
 
 
 def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
-    """Return the headline: the range of the ratio over sizes, implementations and passes, or the progress so far."""
+    """Return the headline: the range of the ratio in PyTorch over sizes and passes, or the progress so far."""
     if len(ended_results) < len(EXAMPLES):
         return f"{len(ended_results)} of {len(EXAMPLES)} sizes are timed."
-    middles = [each.middle for ratios in _compare_times(setting, ended_results).values() for each in ratios]
-    if not middles:
+    ratios = _compare_times(setting, ended_results)
+    if not ratios:
         return f"Timed on {len(EXAMPLES)} sizes."
-    return f"Layer norm takes {typeset(min(middles), 2)} to {typeset(max(middles), 2)} times as long as RMS norm."
+    middles = [each.middle for passes in range(len(PASS_NAMES)) for each in ratios[0, passes]]
+    low, high = (typeset(each, 2) for each in (min(middles), max(middles)))
+    return f"In PyTorch, layer norm takes {low} to {high} times as long."
 
 
 def _describe_faster_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:

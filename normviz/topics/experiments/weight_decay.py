@@ -54,7 +54,7 @@ class Setting(ComparisonSetting):
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
-    schemes: tuple[str, ...] = declare_schemes(("none", "batch", "layer"))
+    schemes: tuple[str, ...] = declare_schemes(("none", "batch"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     decay: float = real(
@@ -64,12 +64,12 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3):
+class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=4):
     """Job that trains networks of one scheme with weight decay, and twins with another weight decay or learning rate.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
-    weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
-    the means of the last mini-batches so far, (twins, seeds).
+    weight decay so far, "effective", η/‖W‖² of the first layer, and "losses", the means of the last mini-batches so
+    far, each (measured steps, twins, seeds).
     """
 
     rate: float
@@ -97,14 +97,14 @@ class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3)
         rates = [x.new_full((len(TWIN_NAMES), len(self.networks)), self.rate) for _ in network.parameters]
         learner = Trainer(network.parameters, "sgd", rates)
         losses: list[np.ndarray] = []
+        means: list[np.ndarray] = []
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
         largest = np.zeros((len(TWIN_NAMES), len(self.networks)))
         measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
 
         def collect() -> dict[str, StackableArrays]:
-            ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST_BATCHES:], axis=0)}
-            return {**ends, "gaps": gaps, "effective": effective}
+            return {"measured": measured[: len(gaps)], "losses": means, "gaps": gaps, "effective": effective}
 
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH_SIZE), 1):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
@@ -116,6 +116,7 @@ class WeightDecayTraining(SchemeJob, kind="experiments/weight-decay", version=3)
             losses.append(to_numpy(loss))
             largest = np.maximum(largest, compute_twin_gaps(losses[-1]))
             if step in measured:
+                means.append(np.mean(losses[-LAST_BATCHES:], axis=0))
                 gaps.append(largest)
                 effective.append(to_numpy(rates[0] / squares[0]))
             yield make_job_step(step / self.length, device, collect)
@@ -145,7 +146,7 @@ class Outcome(NamedTuple):
         effective = result["effective"][-1]
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = effective[DECAYED] / effective[PLAIN]
-        return cls(result["gaps"][-1], result["losses"], ratio)
+        return cls(result["gaps"][-1], result["losses"][-1], ratio)
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
@@ -185,7 +186,11 @@ def report(setting: Setting, results: Results) -> Report:
     found = {part.row: results[part] for part in list_jobs(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
-    figures = [_draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)] if found else []
+    figures = (
+        [_draw_losses(found, outcomes), _draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)]
+        if found
+        else []
+    )
     headline, verdict = _format_headline(setting, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
@@ -201,6 +206,30 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
         for k, seed in enumerate(setting.networks)
         for twin, name in enumerate(TWIN_NAMES)
     ])  # fmt: skip
+
+
+def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+    """Return a figure of the training loss by step of two twins, decayed and matched, a panel for each scheme."""
+    panels = [
+        CurvePanel(
+            f"{row.scheme.label}: training loss",
+            [
+                make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], twin)
+                for twin in (DECAYED, MATCHED)
+            ],
+            "step", "loss",
+        )
+        for row, each in found.items()
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{row.scheme.label} "
+        + ", ".join(f"{TWIN_NAMES[twin]} {typeset(each.losses[twin].mean(), 2)}" for twin in (DECAYED, MATCHED))
+        for row, each in outcomes.items()
+    )
+    return FigureSpec(
+        "losses", panels, f"Training loss by step. At the end: {said}.",
+        "Matched rate: no weight decay, but a learning rate that gives the same η/‖W‖².",
+    )  # fmt: skip
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -267,7 +296,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
         mean, _ = estimate_mean(np.log10(each.ratio))
-        return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
+        return f"With {name}, it only acts as {typeset(10 ** float(mean), 2)} times the learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."

@@ -12,7 +12,7 @@ from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advance
 from normviz.ui import custom
 from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.link import View, draw_segments, is_phone
-from normviz.ui.locks import make_widget_arguments
+from normviz.ui.locks import make_widget_arguments, set_widget_value
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
@@ -51,7 +51,7 @@ def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: Delta
 
 def draw_picture_controls(view: View, scheme: Scheme) -> None:
     """Draw the controls of the cube's colours and view, in a menu over the cube."""
-    st.session_state["view shown"] = get_cube_view(view, scheme)
+    set_widget_value("view shown", get_cube_view(view, scheme))
     place = draw_expandable(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
         return

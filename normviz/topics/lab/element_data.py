@@ -20,15 +20,15 @@ from normviz.ui.link import View
 
 
 def build_element_data(
-    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
+    view: View, scheme_on_shape: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Build the JSON data from which the browser describes any element: texts, formulas and numbers.
 
     `layer`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
-    scheme, shape, colours = bound.scheme, bound.shape, THEMES[theme]
-    boxes = bound.describe_boxes(view["focus"])
+    scheme, shape, colours = scheme_on_shape.scheme, scheme_on_shape.shape, THEMES[theme]
+    boxes = scheme_on_shape.describe_boxes(view["focus"])
     fields = [
         {
             "part": None if len(boxes) == 1 else part,
@@ -37,7 +37,7 @@ def build_element_data(
             "words": box.shared,
             "what": "" if box.shared != wording.BOX_TEMPLATES else box.what,
         }
-        for part, each, box in zip(("mean", "divides"), bound.statistics, boxes, strict=False)
+        for part, each, box in zip(("mean", "divides"), scheme_on_shape.statistics, boxes, strict=False)
     ]
     numbers = live.compute_live_numbers(scheme, x, result, layer)
     pictures = _list_pictures(scheme, x, result)
@@ -47,17 +47,17 @@ def build_element_data(
         "roles": list(roles),
         "axes": [(AXIS_NAMES[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
-        "says": _describe_sharing(bound),
+        "says": _describe_sharing(scheme_on_shape),
         "words": {"cut": "Shown: {}."},
         "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
-        "statistics": _write_mathml(live.build_statistic_formulas(scheme)),
-        "lines": _write_mathml(live.build_step_formulas(scheme, shape)),
-        "note": _write_parameter_note(scheme),
+        "statistics": _convert_formulas(live.build_statistic_formulas(scheme)),
+        "lines": _convert_formulas(live.build_step_formulas(scheme, shape)),
+        "note": _format_parameter_note(scheme),
         "numbers": {
             name: {"values": shorten_floats(each.values), "shape": list(each.shape)} for name, each in numbers.items()
         },
         "pictures": pictures,
-        "caption": _write_colour_caption(pictures),
+        "caption": _format_colour_caption(pictures),
         "colours": {
             "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
             "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE_COLOUR,
@@ -65,7 +65,7 @@ def build_element_data(
     }  # fmt: skip
 
 
-def _write_parameter_note(scheme: Scheme) -> str:
+def _format_parameter_note(scheme: Scheme) -> str:
     """Return a note on the scheme's γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
@@ -75,14 +75,14 @@ def _write_parameter_note(scheme: Scheme) -> str:
     return f"{'; '.join(notes)}." if notes else ""
 
 
-def _describe_sharing(bound: wording.SchemeOnShape) -> str:
-    scheme, shape = bound.scheme, bound.shape
+def _describe_sharing(scheme_on_shape: wording.SchemeOnShape) -> str:
+    scheme, shape = scheme_on_shape.scheme, scheme_on_shape.shape
     if scheme.field is None:
         return f"<b>Nothing is shared:</b> every element {KIND_FORMULAS[scheme.kind.key].describe_element(scheme)}."
-    (first, *others) = bound.statistics
+    (first, *others) = scheme_on_shape.statistics
     noun = name_field(first.field, scheme.axes, shape)
     if others or not noun or wording.find_windowed_axes(first.field, shape):
-        return f"In all: {bound.describe_statistic_counts()}."
+        return f"In all: {scheme_on_shape.describe_statistic_counts()}."
     count = prod(first.field.compute_statistics_shape(shape))
     counted = " and ".join(wording.pluralize(count, name) for name in first.names)
     return f"In all: {counted}, one for every {noun}."
@@ -104,17 +104,17 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
-def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
-    """Convert formulas to MathML, each form as a list of parts between which a line may break."""
+def _convert_formulas(formulas: list[live.LiveFormula]) -> list[dict]:
+    """Return name and forms (symbols, numbers) of each formula; a form is a list of MathML between line breaks."""
     return [
         {
-            "name": line.name,
+            "name": each.name,
             "forms": [
                 [convert_to_mathml(side) for side in re.split(r" (?==|\\to|\+ \\cdots|\+ \\num\*\{w)", form)]
-                for form in line.forms
+                for form in each.forms
             ],
         }
-        for line in lines
+        for each in formulas
     ]
 
 
@@ -151,7 +151,7 @@ def _find_largest_finite(values: np.ndarray) -> float:
     return float(finite.max(initial=0)) or 1.0
 
 
-def _write_colour_caption(pictures: list[dict]) -> str:
+def _format_colour_caption(pictures: list[dict]) -> str:
     """Return a sentence on the pictures' colours and scales."""
     scales: dict[float, list[str]] = {}
     for each in pictures:

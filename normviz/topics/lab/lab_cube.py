@@ -50,30 +50,30 @@ class CubeLook(NamedTuple):
 
 
 def draw_lab_cube(
-    bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
+    scheme_on_shape: SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnFigure:  # fmt: skip
     """Draw the cube with the elements that share statistics with the chosen one, its legend and its stages.
 
     Args:
-        bound: the scheme and the shape of x.
+        scheme_on_shape: the scheme and the shape of x.
         x, result: the tensor (N, H, W, C), and its normalization.
         layer: ε, γ, β and τ.
         look: as it is drawn.
         theme: "light" or "dark".
         parts: further attributes of `CubeParts`.
     """
-    scheme, colour = bound.scheme, look.colour
+    scheme, colour = scheme_on_shape.scheme, look.colour
     roles = AXIS_ROLES[scheme.tensor]
     levels, legend = _compute_colour_levels(look, scheme, x, result)
     layout = compute_layout(look.view, x.shape, roles)
-    titles, hues = make_axis_titles(bound, layout, THEMES[theme])
+    titles, hues = make_axis_titles(scheme_on_shape, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
     played = [] if still else list(build_stages(scheme, x, result, layer))
     count = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.find_box(look.focus, x.shape))
-    words = format_cube_legend(colour, bound, theme, count <= cube.MAX_OUTLINED_BOXES, legend)
+    words = format_cube_legend(colour, scheme_on_shape, theme, count <= cube.MAX_OUTLINED_BOXES, legend)
     stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
     labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])
     fields, filled = [(scheme.field, scheme.summation)], legend["kind"] == "plain"
@@ -83,9 +83,9 @@ def draw_lab_cube(
         hover=cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
         focus=look.focus, index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
         symbol=scheme.symbol, axes=scheme.axes,
-        legend=describe_layout(look.view, bound) + words, no_stages_note=still, **parts,
+        legend=describe_layout(look.view, scheme_on_shape) + words, no_stages_note=still, **parts,
     )  # fmt: skip
-    alt = bound.describe_picture(look.focus, look.view, format_colouring_name(colour, scheme).lower())
+    alt = scheme_on_shape.describe_picture(look.focus, look.view, format_colouring_name(colour, scheme).lower())
     return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
@@ -114,9 +114,9 @@ def has_pictures(scheme: Scheme, shape: Shape) -> bool:
     return "N" in scheme.axes and min(shape[1:3]) > 1
 
 
-def describe_layout(shown: str, bound: SchemeOnShape) -> str:
+def describe_layout(shown: str, scheme_on_shape: SchemeOnShape) -> str:
     """Return HTML on how axes share the sides of the cube; "" if each axis has its own side."""
-    scheme, shape = bound.scheme, bound.shape
+    scheme, shape = scheme_on_shape.scheme, scheme_on_shape.shape
     block, rows, columns, _ = AXIS_ROLES[scheme.tensor]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
@@ -128,7 +128,7 @@ def describe_layout(shown: str, bound: SchemeOnShape) -> str:
     return f"<p>{both} share one side: {letters} = 0, 0 to {shape[rows] - 1}, {shape[columns] - 1}.</p>"
 
 
-def format_cube_legend(colour: str, bound: SchemeOnShape, theme: str, framed: bool, drawn: dict) -> str:
+def format_cube_legend(colour: str, scheme_on_shape: SchemeOnShape, theme: str, framed: bool, drawn: dict) -> str:
     """Format the cube's legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
@@ -137,20 +137,20 @@ def format_cube_legend(colour: str, bound: SchemeOnShape, theme: str, framed: bo
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
     how = how or f"not framed, as it has more than {cube.MAX_OUTLINED_BOXES:,} parts"
-    taken = bound.statistics
+    taken = scheme_on_shape.statistics
     if len(taken) == 2:
         entries += [
             (hue, f"{how}: the field of its {taken[1].names[0]}"),
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        verb = "set" if find_windowed_axes(taken[0].field, bound.shape) else "share"
+        verb = "set" if find_windowed_axes(taken[0].field, scheme_on_shape.shape) else "share"
         field = f"its field: elements that {verb} its {join_words(taken[0].names, 'and')}"
         entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again."
-        if bound.scheme.field
+        if scheme_on_shape.scheme.field
         else "No elements share a statistic.",
         "value": "Colour is the value x.",
         "normalized": "Colour is the normalized value x̂.",

@@ -40,13 +40,16 @@ from normviz.web.components.plot import show_figure
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
-    """Show the scheme's name, and which property x̂ has, such as mean 0 and variance 1, or else what it computes."""
+    """Show the scheme's name, and a property of its output for x, such as mean 0, or else what it computes.
+
+    `threshold`: the learned τ of a scheme that has one.
+    """
     aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_weight_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
-def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
+def warn_of_non_finite_data(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
     """Show a warning if the data hold NaN or Inf, with the number of statistics and results they affect."""
     wrong = x.size - np.isfinite(x).sum()
     if not wrong:
@@ -68,14 +71,14 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, bound: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
+    view: View, scheme_on_shape: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, layer: LayerScalars,
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
-    roles = AXIS_ROLES[bound.scheme.tensor]
-    data = build_element_data(view, bound, x, result, layer, roles, theme)
+    roles = AXIS_ROLES[scheme_on_shape.scheme.tensor]
+    data = build_element_data(view, scheme_on_shape, x, result, layer, roles, theme)
     show_chosen_element(data, "element", lambda: store_chosen_element("element shown"))
-    twins = describe_equal_schemes(bound.scheme, bound.shape)
+    twins = describe_equal_schemes(scheme_on_shape.scheme, scheme_on_shape.shape)
     if twins:
         st.info(twins, icon=":material/equal:")
 

@@ -12,13 +12,15 @@ from normviz.ui.tensor import is_picture, store_chosen_element
 from normviz.web.components.plot import show_figure
 
 
-def show_lab_cube(view: View, bound: SchemeOnShape, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
+def show_lab_cube(
+    view: View, scheme_on_shape: SchemeOnShape, x: np.ndarray, result: NormalizationResult, theme: str
+) -> None:
     """Show the cube with the elements that share statistics with the chosen one, and a legend."""
-    scheme = bound.scheme
+    scheme = scheme_on_shape.scheme
     is_grey = has_pictures(scheme, x.shape) and is_picture(view, x.shape)
     look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_grey)
     drawn = draw_lab_cube(
-        bound, x, result, get_layer_scalars(view, scheme), look, theme,
+        scheme_on_shape, x, result, get_layer_scalars(view, scheme), look, theme,
         view={param.name: view[param.name] for param in LOOK_PARAMS},
         on_focus=lambda: store_chosen_element("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),

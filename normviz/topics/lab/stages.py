@@ -105,7 +105,10 @@ def _yield_statistic_stages(
     scheme: Scheme, field: Field, shape: Shape, values: np.ndarray, symbol: str, statistic_name: str, line: str,
     scale: int = 0,
 ) -> Iterator[CubeStage]:  # fmt: skip
-    """Yield the stages "average" and "copy back" of a statistic; only "average" for a window per element."""
+    """Yield the stages "average" and "copy back" of the statistic `symbol`; only "average" for a window per element.
+
+    `line` is the key of the formula that is highlighted, `scale` the index of the stages' colour scale.
+    """
     field = field.simplify(shape)
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)

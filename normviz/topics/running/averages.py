@@ -77,10 +77,10 @@ class RunningAverages(NamedTuple):
 def compute_running_averages(
     means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
 ) -> RunningAverages:
-    """Compute running averages of batch statistics (steps, C), from mean 0 and variance 1.
+    """Compute running averages of batch statistics (steps, C) over `count` elements each, from mean 0 and variance 1.
 
     running ← (1 - share) · running + share · batch; share = momentum in PyTorch, 1 - momentum in Keras.
-    `count`: the m of m/(m-1).
+    `count`: the number m of elements per batch and channel, for the factor m/(m-1).
 
     Raises:
         InvalidInput: a momentum outside 0..1, or an unbiased variance of one value.
@@ -102,10 +102,10 @@ def compute_lag(share: float) -> float:
 
 
 def format_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
-    """Return an update's numbers as text: 1 − share, share, old average, batch statistic, new average.
+    """Return the numbers of a running average's update as text; `factor` multiplies the batch statistic `value`.
 
-    The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new
-    average; the terms get as many more digits as that takes.
+    They are 1 − share, share, old average, batch statistic and new average, and satisfy new = (1 − share) · old +
+    share · factor · value to the digits of the new average; the terms get as many more digits as that takes.
     """
     new = (1 - share) * old + share * factor * value
     largest = max(abs(old), abs(value), abs(new), 1e-9)

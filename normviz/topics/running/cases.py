@@ -31,7 +31,7 @@ CORRECT_CASES = ("population", "running")
 
 
 def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
-    """Return the test accuracy of each network in evaluation, with fixed statistics of all units, (networks, units)."""
+    """Return each network's test accuracy with the statistics `frozen`, (networks, units), on digits × `contrast`."""
     pictures, classes = load_input_rows(test=True)
     return _compute_accuracy(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
@@ -54,7 +54,9 @@ def compute_final_population(trained: TrainedNetworks) -> Moments:
 def compute_training_averages(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> RunningAverages:
-    """Compute the running averages of a training, before its first mini-batch and after each.
+    """Return the running averages of the job `training`, whose networks are `trained`, before and after every batch.
+
+    `share` is that of a new batch, `convention` the framework's.
 
     Raises:
         InvalidInput: the framework refuses the batch.
@@ -67,9 +69,10 @@ def compute_training_averages(
 def measure_case_accuracies(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> dict[str, np.ndarray]:
-    """Return each network's accuracy, (networks,), by case, for all cases that the framework allows.
+    """Return each network's accuracy with right and wrong batch norm statistics, (networks,), by key of the case.
 
-    The case "one" is missing if the framework has an unbiased variance, as it refuses to train on one digit at a time.
+    `share` is that of a new batch in running averages. The case "one" is missing if the framework has an unbiased
+    variance, as it refuses to train on one digit at a time.
 
     Raises:
         InvalidInput: there are no running averages, as the framework refuses the batch.

@@ -63,7 +63,7 @@ class SampledStatistics(NamedTuple):
 
 
 def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
-    """Sample mini-batches of each of the given sizes; return their statistics under the first weights.
+    """Sample mini-batches of each of the given sizes; return their statistics with the weights before the first step.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
     layer V = σ², so the factor m/(m-1) with m = N removes the bias. The positions of one digit are not independent, so
@@ -89,7 +89,9 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
 
 
 def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
-    """Compute the standard deviation of the variance σ² over draws of n independent digits, exactly; n (K, 1) → (K, C).
+    """Compute the standard deviation of the variance σ² over draws of n digits, exactly; n (K, 1) → (K, C).
+
+    `digit_moments` are of each digit alone, `population` of all digits together.
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 

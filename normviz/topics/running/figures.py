@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
@@ -15,6 +16,9 @@ ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 
 LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """Position of a legend at the lower edge, for any height."""
+
+NAME_WIDTH = 20
+"""Most characters in a line of a case's name beside its row."""
 
 
 def make_axis_title(text: str) -> dict:
@@ -51,8 +55,6 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
     """
     colours, figure = THEMES[theme], Figure()
     for place, row in enumerate(rows):
-        text = {"yref": "y", "xref": "paper", "y": place, "yshift": 17, "showarrow": False}
-        figure.add_annotation(text=row.name, x=0, xanchor="left", **text)
         if row.accuracy is None:
             continue
         percent, colour = 100 * row.accuracy, getattr(colours, row.role)
@@ -66,12 +68,15 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
             marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
         )  # fmt: skip
         figure.add_annotation(
-            text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0}
-        )
+            text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xref="paper", xanchor="left", y=place, yref="y",
+            showarrow=False,
+        )  # fmt: skip
     figure.add_vline(100 * chance, line=style_current_value_line(colours))
-    ticks = [25, 50, 75, 100, 100 * chance]
+    ticks = [50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
     title = make_axis_title("accuracy on unseen digits, %")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
-    figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
+    names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
+    places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}
+    figure.update_yaxes(**places, automargin=True, tickfont={"size": 13}, showgrid=False)
     return apply_chart_style(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})

@@ -112,13 +112,13 @@ def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAvera
     convention = CONVENTIONS[view["framework"]]
     momentum = convention.convert_momentum(view["share"])
     return compute_running_averages(
-        stream_trace.mean, stream_trace.variance, build_stream_setting(view).count, convention, momentum
+        stream_trace.mean, stream_trace.variance, build_stream_setting(view).element_count, convention, momentum
     )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def get_trace(setting: Setting, eps: float) -> StreamTrace:
-    """Return the statistics of a stream, cached for all sessions."""
+def get_stream_trace(setting: Setting, eps: float) -> StreamTrace:
+    """Return `trace_stream`, the statistics of every mini-batch, cached for all sessions."""
     return trace_stream(setting, eps)
 
 

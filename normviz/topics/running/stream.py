@@ -57,7 +57,7 @@ class Setting:
         return DIGIT_SIDE + 1 - PATCH_SIDES[self.layer]
 
     @property
-    def count(self) -> int:
+    def element_count(self) -> int:
         """The number of elements of a mini-batch that share a statistic: N·H·W."""
         return self.batch * self.output_side**2
 
@@ -123,7 +123,7 @@ def sample_batch_indices(setting: Setting) -> np.ndarray:
 
 def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
     """Compute the pre-activations of the mini-batches at `steps` of the stream: (steps, N, H, W, C)."""
-    first, direction = _compute_training_sums(setting.layer, setting.seed)
+    first, direction = _compute_training_pre_activations(setting.layer, setting.seed)
     chosen, amount = (
         sample_batch_indices(setting)[np.asarray(steps)],
         _compute_drift(setting, np.asarray(steps))[:, None, None, None, None],
@@ -160,7 +160,7 @@ def compute_population(setting: Setting) -> Moments:
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
-    first, direction = _compute_training_sums(setting.layer, setting.seed)
+    first, direction = _compute_training_pre_activations(setting.layer, setting.seed)
     (u, mean_u), (v, mean_v) = centre(first, UNIT_FIELD), centre(direction, UNIT_FIELD)
     amount = _compute_drift(setting, np.arange(BATCHES))[:, None]
     variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
@@ -221,7 +221,7 @@ def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _compute_training_pre_activations(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute the training digits' pre-activations under the first weights, and their change for a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)

@@ -12,21 +12,21 @@ BINS = 45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
-def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, theme: str = "light") -> Figure:
-    """Return a figure of the unit circle and its images under a matrix, before and after division.
+def draw_ellipses(singular_values: np.ndarray, sigma: float, least_sigma: float, theme: str = "light") -> Figure:
+    """Return a figure of the unit circle and its images under a matrix, before and after its division by `sigma`.
 
     Args:
-        values: singular values, descending; the two largest are the half-axes.
-        estimate: the divisor.
-        least_estimate: the smallest estimate of all steps, for which the picture has room.
+        singular_values: descending; the two largest are the half-axes.
+        sigma: the estimate of the largest one.
+        least_sigma: the smallest estimate of all steps, for which the picture has room.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
-    first, second = float(values[0]), float(values[1]) if len(values) > 1 else 0.0
+    first, second = float(singular_values[0]), float(singular_values[1]) if len(singular_values) > 1 else 0.0
     figure = Figure()
     circles = {
         "output before": (first, second, {"color": colours.muted, "width": 3}),
-        "output after the division": (first / estimate, second / estimate, style_curve(0, colours, 4)),
+        "output after the division": (first / sigma, second / sigma, style_curve(0, colours, 4)),
         "input: all vectors of length 1": (1.0, 1.0, {"color": colours.ink, "width": 2, "dash": "dash"}),
     }
     for name, (across, up, look) in circles.items():
@@ -38,12 +38,12 @@ def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, th
             line=look,
             hoverinfo="skip",
         )
-    reach = 1.1 * max(first, first / least_estimate, 1.0)
+    reach = 1.1 * max(first, first / least_sigma, 1.0)
     figure.update_layout(showlegend=True)
     figure.update_xaxes(
         range=[-reach, reach], title={"text": "direction stretched the most", "standoff": 4}, constrain="domain"
     )
-    tall = 1.1 * max(second, second / least_estimate, 1.0)
+    tall = 1.1 * max(second, second / least_sigma, 1.0)
     figure.update_yaxes(range=[-tall, tall], title="second direction", scaleanchor="x", constrain="domain")
     return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.22}, zero_lines="xy")
 

@@ -253,22 +253,22 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
     )
 
 
-def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
-    """Return sentences on how much a layer after spectral norm can stretch or shrink distances."""
-    above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
+def _describe_bounds(ratios: np.ndarray, singular_values: np.ndarray, overlap: int) -> str:
+    """Return sentences on how a layer after spectral norm stretches; a pixel is in `overlap` patches of the layer."""
+    above, lost = int((ratios > ABOVE_ONE).sum()), int((singular_values < 1e-9 * singular_values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "
         "1-Lipschitz."
-        if values[0] <= ABOVE_ONE
+        if singular_values[0] <= ABOVE_ONE
         else f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs have a ratio above 1, the "
         f"largest is {ratios.max():.3g}. σ₁ is that of the kernel's matrix, which sees one square of pixels. A pixel "
-        f"is in up to {overlap} squares, so the whole layer can stretch up to {values[0]:.3g} times, and at most "
-        f"√{overlap} = {sqrt(overlap):.3g}."
+        f"is in up to {overlap} squares, so the whole layer can stretch up to {singular_values[0]:.3g} times, and at "
+        f"most √{overlap} = {sqrt(overlap):.3g}."
     )
     weakest = (
-        f"{lost} of the {len(values)} directions of the input are mapped to 0"
+        f"{lost} of the {len(singular_values)} directions of the input are mapped to 0"
         if lost
-        else f"in its weakest direction the layer shrinks an input to {format_gap(values[-1])} of its length"
+        else f"in its weakest direction the layer shrinks an input to {format_gap(singular_values[-1])} of its length"
     )
     return f"{upper} **Nothing is bounded from below**: {weakest}."
 

@@ -95,7 +95,8 @@ def stream():
     """The stream of digits, its statistics, and their running averages."""
     setting, convention = Stream(), CONVENTIONS["pytorch"]
     trace = trace_stream(setting, EPS)
-    return setting, trace, compute_running_averages(trace.mean, trace.variance, setting.count, convention, MOMENTUM)
+    count = setting.element_count
+    return setting, trace, compute_running_averages(trace.mean, trace.variance, count, convention, MOMENTUM)
 
 
 def digit():
@@ -161,12 +162,12 @@ def cell(key, optimizer="sgd"):
     return next(each for each in found if each.transformation == change)
 
 
-def final_losses(key, follow=True):
-    """The losses of network and twin at the end."""
+def losses(key, follow=True):
+    """The losses of network and twin, (steps, 2)."""
     scheme, _, change = key.partition(".")
     setting, results = trained(scheme)
     networks = [ORIGINAL, find_network_index(TRANSFORMATIONS[change], follow)]
-    return results.get_losses(SCHEMES[scheme], setting)[-1, networks]
+    return results.get_losses(SCHEMES[scheme], setting)[:, networks]
 
 
 def is_same(key, optimizer="sgd"):
@@ -215,10 +216,10 @@ def formula_gradient(scheme):
     return backward(rng.normal(size=(2, 2, 2, 3)), rng.normal(size=(2, 2, 2, 3)), SCHEMES[scheme], EPS)
 
 
-def block():
-    """∂x̂/∂x of 8 numbers of one field at ε = 0."""
-    x = np.random.default_rng(0).normal(size=(2, 2, 2, 1))
-    rows = (backward(x, each.reshape(x.shape), SCHEMES["batch"], 0.0).ravel() for each in np.eye(8))
+def jacobian(count):
+    """∂x̂/∂x of layer norm of so many numbers at ε = 0."""
+    x = np.random.default_rng(0).normal(size=(1, 1, 1, count))
+    rows = (backward(x, each.reshape(x.shape), SCHEMES["layer"], 0.0).ravel() for each in np.eye(count))
     return np.array(list(rows))
 
 

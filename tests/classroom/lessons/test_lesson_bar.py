@@ -124,7 +124,7 @@ def test_a_step_hides_the_controls_and_before_the_answer_the_numbers(press):
     at, link = press(open_place(f"{KEY}.4", scheme="layer"), "lesson-answer-1")
     assert hidden(at) == ["sidebar", "tabs", "text", "controls", "more"]
     assert "hide" not in link  # it would stay hidden on the way out of the lesson
-    assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs", "answer"]
+    assert hidden(open_place("what-cancels.8", reveal="1")) == ["sidebar", "tabs", "text", "answer", "first", "more"]
 
 
 def test_a_presentation_goes_on_with_the_next_step(press):

@@ -121,7 +121,7 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_headline_has_both_differences_from_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "Layer norm's training loss exceeds batch norm's by 0.1, unpadded by 0.15."
+    assert seen.headline == "Layer norm's loss exceeds batch norm's by 0.1 with padding, 0.15 without."
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_words(means, word):
 
 def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_digits():
     found = report(SETTING, made_up(0.06, 0.06, 0.12, 0.06, best=3))
-    assert found.headline == "Test error: 6.0% with neither and 12.0% with batch norm."
+    assert found.headline == "No: batch norm has 12.0% test error, 6.0% with dropout."
     assert "batch norm 12.0 ± 0.2%" in found.verdict.says
     assert "batch norm with dropout against batch norm −6 ± " in found.verdict.says
     assert "dropout alone against neither 0 ± 0.41 (no clear difference)" in found.verdict.says

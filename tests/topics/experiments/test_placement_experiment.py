@@ -75,7 +75,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
         ]
         np.testing.assert_allclose(alone[name], results[part][name].take([1], axis), rtol=1e-3)
     found = report(TINY, results)
-    assert [shown.key for shown in found.figures] == ["depth", "rates", "chain"]
+    assert [shown.key for shown in found.figures] == ["rates", "depth", "chain"]
     assert len(set(map(len, found.table.values()))) == 1
 
 
@@ -128,7 +128,20 @@ def test_gradients_of_the_last_layer_by_depth():
     assert "The ratio grows as L to the power of 0.5 ±" in says
     assert judge((0.3, 0.3), exponents=(0, 0.5)).word == "holds-if"  # wrong beside holds
     assert judge((0.3, 0.3), exponents=(0, 0)).word == "open"
-    assert report(SETTING, made_up()).headline == "At 16 layers, post norm's last-layer gradient is 4 times pre norm's."
+    gradients = dict(list(made_up().items())[:1])
+    assert report(SETTING, gradients).headline == "At 16 layers, post norm's last-layer gradient is 4 times pre norm's."
+
+
+@pytest.mark.parametrize(
+    ("post", "headline"),
+    [
+        (0.3, "Before each branch: 20% errors without warm-up, after each sum 50%."),
+        (-0.1, "After each sum: 10% errors without warm-up, before each branch 20%."),
+        (0, "Before each branch or after each sum: no clear difference without warm-up."),
+    ],
+)
+def test_the_headline_compares_errors_without_a_warm_up_at_the_largest_rate(post, headline):
+    assert report(SETTING, made_up((0, post))).headline == headline
 
 
 def test_a_chain_that_does_not_double_is_a_condition():

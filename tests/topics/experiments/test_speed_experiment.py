@@ -75,7 +75,7 @@ def test_the_verdict_says_at_which_sizes():
 
 def test_headline_verdict_figure_and_table_have_the_same_numbers():
     found = reported((0.71, 1, 1.7), 1.1, 0.9, (1, 1, 1.3))
-    assert found.headline == "Layer norm takes 0.71 to 1.7 times as long as RMS norm."
+    assert found.headline == "In PyTorch, layer norm takes 0.71 to 1.7 times as long."
     assert "0.71 (0.7 to 0.72), 1 (0.98 to 1), 1.7 (1.7 to 1.7)" in found.verdict.says
     drawn = {(w, p): panel.curves[p].y for w, panel in enumerate(found.figures[0].panels) for p in (0, 1)}
     assert drawn[0, 0] == pytest.approx([0.71, 1, 1.7], rel=1e-3)

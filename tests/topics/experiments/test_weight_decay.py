@@ -32,7 +32,7 @@ def made_up(setting, **apart):
             gaps[-1, twin] = gap
         effective[-1, DECAYED] = 7
         results[part] = {
-            "losses": 1 - gaps[-1] / 2, "gaps": gaps, "effective": effective, "measured": np.array([1, 20]),
+            "losses": 1 - gaps / 2, "gaps": gaps, "effective": effective, "measured": np.array([1, 20]),
             "share": np.array(1.0), "device": np.array("CPU"),
         }  # fmt: skip
     return results
@@ -60,7 +60,7 @@ def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
     told = report(setting, made_up(setting, none=none, batch=batch))
     assert told.verdict.word == word
     assert len(set(map(len, told.table.values()))) == 1
-    assert [shown.key for shown in told.figures] == ["gaps", "rates"]
+    assert [shown.key for shown in told.figures] == ["losses", "gaps", "rates"]
 
 
 def test_others_are_judged_in_place_of_batch_norm():
@@ -73,7 +73,7 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "With batch norm, weight decay only raises the effective rate 7 times."
+    assert told.headline == "With batch norm, it only acts as 7 times the learning rate."
     assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
     assert "by up to 0.4." in told.verdict.says
 
@@ -109,7 +109,7 @@ def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
     assert report(TINY, results).verdict.word == "holds"
     first = list_jobs(TINY)[1]
     alone = run_to_end(replace(first, networks=first.networks[1:]))
-    np.testing.assert_allclose(alone["losses"][:, 0], results[first]["losses"][:, 1], rtol=1e-9)
+    np.testing.assert_allclose(alone["losses"][..., 0], results[first]["losses"][..., 1], rtol=1e-9)
     np.testing.assert_allclose(alone["effective"][..., 0], results[first]["effective"][..., 1], rtol=1e-9)
 
 
@@ -120,7 +120,7 @@ def test_weight_decay_is_that_of_torch_optim():
 
     setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
     (part,) = list_jobs(setting)
-    mean = run_to_end(part)["losses"][DECAYED, 1]
+    mean = run_to_end(part)["losses"][-1, DECAYED, 1]
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["batch"]], setting.networks, (32, 32), 64, 0.0, cpu, torch.float64)
     sizes = [64, 32, 32, 10]
@@ -151,5 +151,5 @@ def test_no_name_in_the_legend_is_that_of_a_scheme():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
     panels = [panel for figure in told.figures for panel in figure.panels]
     curves = {word for panel in panels for curve in panel.curves for word in curve.name.lower().split(", ")}
-    assert {panel.title for panel in panels} == {"No norm", "Batch"}
+    assert {panel.title.removesuffix(": training loss") for panel in panels} == {"No norm", "Batch"}
     assert curves.isdisjoint(scheme.label.lower() for scheme in SCHEMES.values())

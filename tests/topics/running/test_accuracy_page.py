@@ -208,13 +208,8 @@ def test_the_chart_has_every_network_and_their_mean(theme):
     np.testing.assert_allclose(figure.data[3].x, [30])
     assert figure.data[2].marker.color == THEMES[theme].training
     written = [text.text for text in figure.layout.annotations]
-    assert written == [
-        "a",
-        f"<b>{format_mean_percent(values)}</b>",
-        "b",
-        f"<b>{format_mean_percent(values / 2)}</b>",
-        "c",
-    ]
+    assert written == [f"<b>{format_mean_percent(each)}</b>" for each in (values, values / 2)]
+    assert figure.layout.yaxis.ticktext == ("a", "b", "c")
 
 
 def test_the_network_is_the_one_that_is_described():

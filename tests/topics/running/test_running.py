@@ -31,7 +31,9 @@ CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 def frozen_of(setting, share=0.1, convention="keras"):
     seen, row = running.trace_stream(setting), CONVENTIONS[convention]
-    averages = compute_running_averages(seen.mean, seen.variance, setting.count, row, row.convert_momentum(share))
+    averages = compute_running_averages(
+        seen.mean, seen.variance, setting.element_count, row, row.convert_momentum(share)
+    )
     return Moments(averages.mean[-1], averages.variance[-1])
 
 
@@ -50,7 +52,9 @@ def for_torch(z):
 @pytest.mark.parametrize("momentum", [0.1, 0.003, 1.0])
 def test_running_averages_and_evaluation_are_torchs(setting, momentum):
     layer, seen = torch_layer(setting, momentum), running.trace_stream(setting)
-    averages = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], momentum)
+    averages = compute_running_averages(
+        seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], momentum
+    )
     for step, z in enumerate(running.stream_summed_inputs(setting)):
         np.testing.assert_allclose(averages.mean[step], layer.running_mean, **CLOSE)
         np.testing.assert_allclose(averages.variance[step], layer.running_var, **CLOSE)
@@ -74,7 +78,7 @@ def test_running_averages_are_those_of_keras(momentum):
 
     setting = SETTINGS[1]
     layer, seen = keras.layers.BatchNormalization(momentum=momentum), running.trace_stream(setting)
-    averages = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["keras"], momentum)
+    averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["keras"], momentum)
     for z in running.stream_summed_inputs(setting, range(30)):
         layer(torch.as_tensor(z[:, 0, 0], dtype=torch.float32), training=True)
     for own, kept in ((averages.mean, layer.moving_mean), (averages.variance, layer.moving_variance)):
@@ -163,7 +167,7 @@ def test_the_shards_of_a_batch(setting, devices):
             running_effects.split_among_devices(setting, devices)
         return
     counts, parts = running_effects.split_among_devices(setting, devices, 3)
-    assert counts.sum() == setting.count
+    assert counts.sum() == setting.element_count
     seen = running.trace_stream(setting)
     merged = running.merge_moments(counts, *parts)
     np.testing.assert_allclose(merged.mean, seen.mean[3], **CLOSE)

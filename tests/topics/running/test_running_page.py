@@ -75,7 +75,7 @@ def test_the_stream_shows_the_core_up_to_the_position():
     at = open_page(layer="conv", batch="8", drift="2", unit="3", step="50", seed="4")
     setting = Setting("conv", 8, 2.0, 4)
     seen = running.trace_stream(setting)
-    averages = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], 0.1)
     shown = traces(at, "stream")
     for row, (batch, kept, whole) in enumerate(
         ((seen.mean, averages.mean, seen.population_mean), (seen.variance, averages.variance, seen.population_variance))
@@ -98,7 +98,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     shown = {mode: open_lab(SCRIPT, theme, **link, mode=mode) for mode in MODES}
     setting, unit = Setting(layer, 8), 1
     seen = running.trace_stream(setting, 0.1)
-    kept = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    kept = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], 0.1)
     x = running.stream_summed_inputs(setting, [39])[0][:, setting.output_side // 2, setting.output_side // 2, unit]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
@@ -295,7 +295,7 @@ def test_the_page_stands_still_when_it_is_opened_again():
 def test_the_stream_ends_where_the_core_does():
     seen = running.trace_stream(Setting())
     end = len(seen.mean)
-    averages = compute_running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
+    averages = compute_running_averages(seen.mean, seen.variance, Setting().element_count, CONVENTIONS["pytorch"], 0.1)
     for step in (end - 1, end, end + 1):
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)

@@ -63,7 +63,7 @@ def measure_inference_gap(seed: int) -> float:
     """Return the largest difference of batch norm's x̂ in training from x̂ in inference, with PyTorch's averages."""
     setting, kept = Setting("conv", seed=seed), CONVENTIONS["pytorch"]
     seen = trace_stream(setting)
-    averages = compute_running_averages(seen.mean, seen.variance, setting.count, kept, kept.momentum)
+    averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, kept, kept.momentum)
     output = compute_batch_at(setting, seen, averages, OBSERVED_BATCH, DEFAULT_EPS).output
     return find_largest_difference(output["training"], output["inference"]).residual
 

@@ -237,7 +237,7 @@ def check_whiteness(seed: int) -> Iterator[Trial]:
 def check_momentum_convention(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the running averages of PyTorch and Keras on one stream of mini-batches."""
     setting = stream.Setting(seed=seed)
-    seen, m = stream.trace_stream(setting), setting.count
+    seen, m = stream.trace_stream(setting), setting.element_count
     ours, same_number, other = (
         compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
         for key, number in (("pytorch", PYTORCH_MOMENTUM), ("keras", PYTORCH_MOMENTUM), ("keras", 1 - PYTORCH_MOMENTUM))

@@ -31,17 +31,23 @@ def show(view: View, theme: str) -> None:
     course = get_rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
-    st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
-    _show_twins(training)
+    with st.container(key="below"):
+        _explain_run(course)
+        st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
+        _show_twins(training)
 
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     """Draw ‖W‖ and the effective rate by step, below a headline."""
-    st.markdown(write_growth_headline(curves))
+    st.markdown(format_growth_headline(curves))
     for column, key in zip(st.columns(2, gap="medium"), RUN_TITLES, strict=True):
         with column:
             drawn = draw_run_curve(curves, key, theme)
             show_figure(drawn.figure, key, drawn.alt, drawn.height)
+
+
+def _explain_run(curves: rate.TrainingCurves) -> None:
+    """Show why ‖W‖ grows, and the network that is trained."""
     losses = curves.losses[:, 0]
     st.markdown(explain_norm_growth(curves))
     st.caption(
@@ -51,7 +57,7 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     )
 
 
-def write_growth_headline(curves: rate.TrainingCurves) -> str:
+def format_growth_headline(curves: rate.TrainingCurves) -> str:
     """Return a headline: by which factors ‖W‖ grows in a run and its effective learning rate falls."""
     grown = curves.length[-1, 0] / curves.length[0, 0]
     shrunk = curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]

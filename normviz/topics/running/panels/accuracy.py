@@ -85,7 +85,7 @@ SOURCE = RunSource(
 def get_case_accuracies(
     training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
 ) -> dict[str, np.ndarray]:
-    """Return each network's accuracy by case, computed once for all sessions."""
+    """Return `measure_case_accuracies` of the networks `_trained`, cached for all sessions by the other arguments."""
     return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
@@ -101,12 +101,13 @@ def show(view: View, theme: str) -> None:
         show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
-    for line in write_costliest_mistakes(measured, view, convention):
+    for line in format_costliest_mistakes(measured, view, convention):
         st.markdown(line)
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
-    _show_reasons(view, convention, measured)
+    with st.container(key="below"):
+        _show_reasons(view, convention, measured)
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
@@ -118,14 +119,14 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
-    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.6 * len(rows) + 3:g}rem")
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
 
 
-def show_training_status(run: PageRun, working: bool) -> None:
-    """Show the progress of the training, a description of the trained networks, or why training stopped."""
+def show_training_status(run: PageRun, was_running: bool) -> None:
+    """Show progress while training runs, or ran at the start (`was_running`); else its networks, or why it stopped."""
     run.poll()
     missing = bool(run.find_missing())
-    if run.request is not None and (working or missing):
+    if run.request is not None and (was_running or missing):
         show_progress(run, "Training networks", "cancel networks")
         rerun_on_change(run.find_missing, run)
     elif missing:
@@ -141,7 +142,7 @@ def show_training_status(run: PageRun, working: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return name, colour role and description of every case, by key."""
+    """Return name, colour role and description of each way to get batch norm's statistics at test time, by key."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
@@ -193,7 +194,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
     return {key: row for key, row in words.items() if key not in missing}
 
 
-def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
+def format_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
     """Return a headline on the mistake that costs most accuracy, and a sentence on the next two."""
     if not measured:
         return "### Accuracy …% → …%", "Other mistakes: …"

@@ -11,7 +11,7 @@ from normviz.core.text import join_words
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
 from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_max_output
-from normviz.topics.running.state import PACES, PREFIX, build_stream_setting, compute_page_averages, get_trace
+from normviz.topics.running.state import PACES, PREFIX, build_stream_setting, compute_page_averages, get_stream_trace
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
     MODE_MARKERS,
@@ -39,7 +39,7 @@ def show(view: View, theme: str) -> None:
     Raises:
         InvalidInput: the framework refuses the batch.
     """
-    seen = get_trace(build_stream_setting(view), view["eps"])
+    seen = get_stream_trace(build_stream_setting(view), view["eps"])
     averages = compute_page_averages(view, seen)
     if view["mode"] == "inference":
         st.session_state[COMPARES] = True
@@ -63,7 +63,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
             digits = draw_digits(view, stream_trace, averages, batch, theme)
             show_figure(digits.figure, "batch", digits.alt, digits.height)
         with right:
-            st.html(write_statistics_html(view, batch, theme))
+            st.html(format_statistics_html(view, batch, theme))
     with st.container(key="below"):
         left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -112,7 +112,7 @@ def draw_digits(
     return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(14rem, 36vh, 19rem)")
 
 
-def write_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
+def format_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
     """Return the mean and variance of each mode as HTML; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []
@@ -152,16 +152,16 @@ def draw_statistics_so_far(
         f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
         f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )
-    return DrawnFigure(draw_stream(followed, position, theme), alt, "38rem")
+    return DrawnFigure(draw_stream(followed, position, theme), alt, "clamp(22rem, 52vh, 38rem)")
 
 
-def _describe_averages(followed: TrackedStatistic, position: int) -> str:
+def _describe_averages(tracked: TrackedStatistic, position: int) -> str:
     """Describe the values of the running average and the population after `position` batches."""
     running, whole = (
         format_decimals(part[k])
-        for part, k in ((followed.running, position), (followed.population, max(position - 1, 0)))
+        for part, k in ((tracked.running, position), (tracked.population, max(position - 1, 0)))
     )
-    return f"{followed.symbol} is {running} by the running average, {whole} by the population"
+    return f"{tracked.symbol} is {running} by the running average, {whole} by the population"
 
 
 def _describe_drift(population: np.ndarray) -> str:
@@ -182,7 +182,7 @@ def _show_update(
     """Show the last update of the running mean and variance as equations with numbers."""
     if not position:
         return
-    unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).count
+    unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).element_count
     unbiased = rf"\tfrac{{{count}}}{{{count - 1}}}" if convention.unbiased else ""
     lines = []
     for symbol, average, batch, factor in (
