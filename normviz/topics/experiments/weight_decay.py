@@ -150,7 +150,7 @@ class Outcome(NamedTuple):
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """The relation of losses without decay, at a rate that grows as its weights (matched), to those with weight decay.
+        """The relation of losses with weight decay to those without it, at a rate that grows as the weights (matched).
 
         "same" or "apart", over all seeds; "rounding" if a single rounding separates twins as far; "nothing" if weight
         decay changes nothing in these networks; "diverged" if losses are not finite.
