@@ -40,7 +40,7 @@ def show(view: View, theme: str) -> None:
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
-    st.caption(_write_caption(setting, len(ends[PLAIN]), is_shipped))
+    st.caption(_format_caption(setting, len(ends[PLAIN]), is_shipped))
     if sweeps is not None:
         _show_sweep(sweeps, theme)
 
@@ -62,7 +62,7 @@ def _join_levels(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{level} {name}" for name, level in levels.items())
 
 
-def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
+def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     """Return a caption that describes the training, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
