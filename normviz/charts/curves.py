@@ -20,7 +20,7 @@ BOTTOM_MARGIN = 112
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
-LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
+LINE, BREADTH, ENTRY, LETTER = 28, 270, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
 
