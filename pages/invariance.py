@@ -40,23 +40,23 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     run = training.open_training(schemes, [setting, *sweep_settings])
     working = are_running_after_wait(forward, run)  # asked before the cells are taken
     cells = build_cells(schemes, setting, training.get_table_result_cache(), view["follow"])
-    covered = panels.find_covered_cells(cells, view)
+    hidden_keys = panels.find_hidden_cells(cells, view)
     with work:
         training.show_table_status(
-            run, forward, working, st.container(key="training"), quiet=len(covered) == len(cells)
+            run, forward, working, st.container(key="training"), quiet=len(hidden_keys) == len(cells)
         )
     cell = next(cell for cell in cells if get_cell_key(cell) == view["cell"])
     with case:
-        panels.show_case(cell, scheme, setting, cells, covered, view["follow"])
-        if view["cell"] in covered:
+        panels.show_case(cell, scheme, setting, cells, hidden_keys, view["follow"])
+        if view["cell"] in hidden_keys:
             panels.show_case_question(cell, scheme, setting)
         else:
-            panels.show_case_answer(cell, scheme, setting, cells, covered, view, theme)
+            panels.show_case_answer(cell, scheme, setting, cells, hidden_keys, view, theme)
     with cases:
-        panels.show_table_heading(covered)
-        small = len(covered) == len(cells)
+        panels.show_table_heading(hidden_keys)
+        small = len(hidden_keys) == len(cells)
         show_grid(
-            build_grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", open_clicked_case
+            build_grid_data(cells, schemes, setting, view["cell"], hidden_keys, theme, small), "grid", open_clicked_case
         )
         with st.container(key="legend-before-a-guess" if small else "legend"):
             st.caption(panels.LEGEND)
@@ -68,7 +68,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
         "delta": lambda: panels.show_delta_sweep(scheme, setting, theme),
         "numbers": lambda: panels.show_case_results(cells),
     }
-    below[panels.choose_case_panel(covered)]()
+    below[panels.choose_case_panel(hidden_keys)]()
 
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:

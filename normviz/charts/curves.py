@@ -20,7 +20,7 @@ BOTTOM_MARGIN = 112
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
-LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
+LINE, BREADTH, ENTRY, LETTER = 28, 270, 42, 7
 """Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
 
@@ -28,8 +28,8 @@ LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
-    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
-    with error bars in place of the band; `apart`: True for such markers of `size` pixels without a line.
+    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
+    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Curve:
     style: int = 0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
-    points: bool = False
-    apart: bool = False
+    has_markers: bool = False
+    is_scatter: bool = False
     size: float = 10
 
 
@@ -133,7 +133,7 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
 
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:
     """Return factors on x, by curve, that keep error bars on a logarithmic axis from overlapping."""
-    barred = [curve for curve in panel.curves if curve.points and curve.low is not None]
+    barred = [curve for curve in panel.curves if curve.has_markers and curve.low is not None]
     if "x" not in panel.log or not barred:
         return {}
     places = np.concatenate([curve.x for curve in barred])
@@ -148,10 +148,10 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
-    if curve.low is not None and curve.high is not None and (curve.apart or curve.points):
+    if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
-    if curve.apart:
+    if curve.is_scatter:
         shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
@@ -159,8 +159,8 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         edge = {"mode": "lines", "line": line | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
-    drawn = {"marker": style_marker(curve.style, colours)} if curve.points else {}
-    mode = "lines+markers" if curve.points else "lines"
+    drawn = {"marker": style_marker(curve.style, colours)} if curve.has_markers else {}
+    mode = "lines+markers" if curve.has_markers else "lines"
     x = curve.x if x_factor == 1.0 else curve.x * x_factor
     shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
     figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)

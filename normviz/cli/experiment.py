@@ -11,7 +11,7 @@ from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple, Never
 
-from normviz.cli.setting_options import write_option_help
+from normviz.cli.setting_options import format_option_help
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
 from normviz.jobs.fallback import format_device_list
@@ -114,7 +114,7 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
     parser.add_argument("--json", action="store_true")
     options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
     for option, key in options_of.items():
-        parser.add_argument(f"--{option.replace('_', '-')}", dest=key, help=write_option_help(declared[key]))
+        parser.add_argument(f"--{option.replace('_', '-')}", dest=key, help=format_option_help(declared[key]))
     found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
     as_json = found.pop("json")
     choices = []

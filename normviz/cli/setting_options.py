@@ -9,11 +9,11 @@ from normviz.core.text import join_words
 def add_setting_options(parser: argparse.ArgumentParser, settings_class: type) -> None:
     """Add an option for every declared setting of a dataclass."""
     for name, declared in get_declarations(settings_class).items():
-        option, help_text = f"--{name.replace('_', '-')}", write_option_help(declared)
+        option, help_text = f"--{name.replace('_', '-')}", format_option_help(declared)
         parser.add_argument(option, default=None, help=help_text, **declared.make_argparse_kwargs())
 
 
-def write_option_help(declared: Declaration) -> str:
+def format_option_help(declared: Declaration) -> str:
     """Return the help text of a setting for argparse: label and help, limits, default."""
     label = join_words(declared.label.table.values()) if isinstance(declared.label, DependentValue) else declared.label
     label = label if isinstance(label, str) else ""  # a label that depends on a view is for pages

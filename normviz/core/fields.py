@@ -286,7 +286,7 @@ CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 
 @lru_cache(maxsize=1024)
 def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
-    """Return `rule.compute_bounds(n)` from a cache: a page needs it hundreds of times per run."""
+    """Return `rule.compute_bounds(n)` from a cache, as a page needs it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
         reach = min(rule.parameter_or_zero, n)  # any radius is right, and none overflows the index

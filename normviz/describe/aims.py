@@ -27,7 +27,7 @@ def describe_guarantee(scheme: Scheme, x: np.ndarray, result: NormalizationResul
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
     reached = _describe_normalized_property(scheme, x.shape, result)
-    return f"{_write_aim_opening(scheme, result, threshold)} {reached}." if reached else ""
+    return f"{_format_aim_opening(scheme, result, threshold)} {reached}." if reached else ""
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
@@ -117,7 +117,7 @@ def summarize_scheme(scheme: Scheme) -> str:
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 
-def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
+def _format_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
     """Return the first words of the sentence on x̂: "Afterwards", or "Before γ and β," if these change it."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)

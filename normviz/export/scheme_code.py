@@ -31,7 +31,7 @@ def format_tensor_code(view: View) -> tuple[str, str]:
 
 
 def format_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[str, str]:
-    """Return code that makes the sample `key` with the seed in `view`, and the pip extras that it needs, or ""."""
+    """Return code that assigns the sample `key` to the variable `name`, and the pip extras that it needs, or ""."""
     function = SAMPLES[key].make.__name__
     made = format_call(function, shape, seed=view["seed"])
     return f"from normviz.data.samples import {function}\n\n{name} = {made}", SAMPLE_EXTRAS.get(key, "")

@@ -318,7 +318,7 @@ def _exponentiate(x):
 
 @compile_kernel
 def _compute_loss(logits, bias, labels, by_bias, maxima, totals):
-    """Return the mean cross-entropy of logits (classes, N) + bias; replace them and `by_bias` by gradients."""
+    """Return the mean cross-entropy of logits (classes, N) + bias; write the gradients to `logits` and `by_bias`."""
     classes, batch = logits.shape
     maxima[:batch], totals[:batch], loss = -np.inf, 0.0, 0.0
     for c in range(classes):

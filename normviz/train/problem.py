@@ -244,7 +244,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
 
 
 def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
-    """Return the learning rates of the units' weights, (1, 1, 1, Cout), which may follow the weights' scale."""
+    """Return the units' learning rates, (1, 1, 1, Cout), scaled with re-scaled weights if `network.follows`."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)

@@ -36,7 +36,7 @@ def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tupl
     """Return the `Param`s of a custom scheme; `prefix` starts their session keys."""
     rules = {
         key: CustomValue(
-            rule, _make_rule_fitter(size, get_lengths), label=_write_axis_label(key[0], size), shown=format_rule
+            rule, _make_rule_fitter(size, get_lengths), label=_format_axis_label(key[0], size), shown=format_rule
         )
         for key, (size, rule) in DEFAULT_RULES.items()
     }
@@ -102,7 +102,7 @@ def draw_custom_controls(
             "In front, of the weights",
             list(WEIGHT_SCHEME_LABELS),
             **make_widget_arguments(f"{prefix}front"),
-            format_func=_write_weight_scheme_label,
+            format_func=_format_weight_scheme_label,
         )
 
 
@@ -120,12 +120,12 @@ def format_rule(text: str) -> str:
     )
 
 
-def _write_weight_scheme_label(key: str) -> str:
+def _format_weight_scheme_label(key: str) -> str:
     """Return a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 
-def _write_axis_label(side: str, size: str) -> str:
+def _format_axis_label(side: str, size: str) -> str:
     return f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
 
 
@@ -134,7 +134,7 @@ def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
     for number, size in enumerate(SIZE_NAMES):
         options = list_axis_rules(lengths[size])
         columns[number % 2].selectbox(
-            _write_axis_label(side, size),
+            _format_axis_label(side, size),
             options,
             **make_widget_arguments(f"{prefix}{side}_{size}"),
             format_func=format_rule,

@@ -257,7 +257,7 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
     label = param.resolve_label(view)
     shown = escape_markdown(_format_raw_value(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _explain_invalid_value(given, value)}"
-    return f"{label}: {wrong}; {_write_value(param, value)} is used."
+    return f"{label}: {wrong}; {_format_value(param, value)} is used."
 
 
 def _format_raw_value(raw_value: Any) -> str:
@@ -279,7 +279,7 @@ def _explain_invalid_value(raw_value: Any, value: Any) -> str:
     return "is too small" if number < taken else "is too large"
 
 
-def _write_value(param: Param, value: Any) -> str:
+def _format_value(param: Param, value: Any) -> str:
     """Return a value as the page shows it, as escaped Markdown, since a visitor may have typed it."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None

@@ -32,7 +32,7 @@ def translate_page_text(page_text: PageText, language: str) -> PageText:
     return build_teaching_page_text(page_text.page, language) if page_text.page in TEACHING_PAGES else page_text
 
 
-def _write_source_link(reference: Reference) -> str:
+def _format_source_link(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
@@ -341,8 +341,8 @@ PAGE_TEXTS = (
         first="Raise the **length of v** to 4, as long as w: the lead of weight norm is gone.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
-        f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
-        "depends on the others of its batch.",
+        f"({_format_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no "
+        "example depends on the others of its batch.",
         see=(
             RelatedPage("Which changes of the weights cancel?", "invariance"),
             RelatedPage("A weight tensor, in the cube", "tensor_lab"),
@@ -368,7 +368,7 @@ PAGE_TEXTS = (
         first="Drag **ε** to its right end: faint parts of the picture fade again.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
-        f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "
+        f"Neurons of early vision divide in a similar way ({_format_source_link(SCHEMES['divisive'].reference)}). "
         "AlexNet divided across channels (local response normalization).",
         see=(
             RelatedPage("How does ε affect invariance?", "invariance"),

@@ -24,7 +24,7 @@ from normviz.topics.same.detection.detector import detect_normalization
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.detection.verdict import explain_detection, summarize_detection
 from normviz.topics.same.identities import IDENTITIES, evaluate_sides
-from normviz.topics.same.panels.pair_questions import build_pair_schemes, make_pair_tensor, write_pair_answer
+from normviz.topics.same.panels.pair_questions import build_pair_schemes, format_pair_answer, make_pair_tensor
 from normviz.topics.same.panels.variants import VARIANT_SCHEMES, describe_coincidences
 from normviz.topics.same.state import ANY_LAYOUT, SIDES, parse_side
 from normviz.ui.cube_row import draw_cube_row
@@ -74,7 +74,7 @@ def _build_pair_parts(view: View) -> list[StepPart]:
     shape = identity.condition.mend(x.shape)
     x = x if shape == x.shape else make_pair_tensor(shape, view)
     pair, xhats = build_pair_schemes(identity, shape, covered), evaluate_sides(identity, x, view["eps"])
-    words = f"### {identity.question}" + ("" if covered else f"\n{write_pair_answer(identity)}")
+    words = f"### {identity.question}" + ("" if covered else f"\n{format_pair_answer(identity)}")
     return [make_words_part("heading", format_words_html(words)), _make_cubes_part(pair, x, xhats, view)]
 
 

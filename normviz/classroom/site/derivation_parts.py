@@ -17,7 +17,7 @@ from normviz.core.settings import build_settings
 from normviz.core.text import capitalize_first
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, explain_norm_growth, write_growth_headline
+from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, explain_norm_growth, format_growth_headline
 from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_explanation, format_stage_headline
 from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample
@@ -109,7 +109,7 @@ def _build_rate_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on a training: the length of the weights, and the effective learning rate."""
     curves = train_single(replace(build_settings(RateSetting, view), delta=1.0))
     return [
-        make_words_part("heading", format_words_html(write_growth_headline(curves))),
+        make_words_part("heading", format_words_html(format_growth_headline(curves))),
         *(make_plot_part(key, partial(draw_run_curve, curves, key)) for key in RUN_TITLES),
         make_words_part("below", format_words_html(explain_norm_growth(curves))),
     ]

@@ -26,18 +26,18 @@ from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.network import NetworkTraining, TrainedNetworks
-from normviz.topics.running.panels.accuracy import build_case_rows, draw_case_rows, write_costliest_mistakes
+from normviz.topics.running.panels.accuracy import build_case_rows, draw_case_rows, format_costliest_mistakes
 from normviz.topics.running.panels.companions import draw_outputs_among_others
 from normviz.topics.running.panels.stream import (
     describe_outputs,
     draw_digits,
     draw_statistics_so_far,
-    write_statistics_html,
+    format_statistics_html,
 )
 from normviz.topics.running.state import build_stream_setting, compute_page_averages, get_stream_trace
 from normviz.topics.table1.cases import (
     describe_case_twin,
-    describe_squares,
+    explain_picture_squares,
     format_case_title,
     format_change_sign,
 )
@@ -46,8 +46,8 @@ from normviz.topics.table1.panels import (
     build_twin_curves,
     choose_plot_data,
     describe_final_losses,
-    write_answer_heading,
-    write_case_reason,
+    format_answer_heading,
+    format_case_reason,
 )
 from normviz.topics.table1.pictures import render_change
 from normviz.topics.table1.results import TableResultCache
@@ -74,7 +74,7 @@ def build_table_parts(view: View) -> list[StepPart]:
     _TABLE_RESULTS.compute_missing(schemes, setting)
     cells = build_cells(schemes, setting, _TABLE_RESULTS, view["follow"])
     if view["reveal"]:
-        return [make_words_part("table", write_answers_table(cells, schemes, setting))]
+        return [make_words_part("table", format_answers_table(cells, schemes, setting))]
     cell = next(cell for cell in cells if get_cell_key(cell) == view["cell"])
     scheme = next(scheme for scheme in schemes if scheme.key == cell.scheme)
     case = make_words_part("case", _format_case_html(cell, scheme, setting, view["follow"]))
@@ -83,28 +83,28 @@ def build_table_parts(view: View) -> list[StepPart]:
     return [case, *_build_case_answer_parts(cell, scheme, setting, view["follow"])]
 
 
-def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> str:
+def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, has_matched_rate: bool) -> str:
     """Return a cell of Table 1 as HTML: its title, and the twin's transformation as a picture and in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")
     picture = render_change(change, setting, format_change_sign(change, setting))
-    words = f"{describe_case_twin(change, setting, follow)} {describe_squares(change, setting)}"
+    words = f"{describe_case_twin(change, setting, has_matched_rate)} {explain_picture_squares(change, setting)}"
     return f"{title}{picture}{format_words_html(words)}"
 
 
-def _build_case_answer_parts(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> list[StepPart]:
+def _build_case_answer_parts(cell: Cell, scheme: Scheme, setting: Setting, has_matched_rate: bool) -> list[StepPart]:
     """Return the `StepPart`s of an answered cell: losses of the network and its transformed twin, and the answer."""
     change = TRANSFORMATIONS[cell.transformation]
-    networks = [ORIGINAL, find_network_index(change, follow)]
+    networks = [ORIGINAL, find_network_index(change, has_matched_rate)]
     losses = _TABLE_RESULTS.get_losses(scheme, setting)[:, networks]
     shown, note = choose_plot_data(cell, scheme, change, setting, losses)
     curves = {theme: pack_message(build_twin_curves(cell, shown, theme)) for theme in THEMES}
-    why = f"{write_case_reason(cell, scheme, setting)}\n{note} {describe_final_losses(cell, losses, setting)}"
-    words = format_words_html(f"### {write_answer_heading(None, cell)}\n{why}")
+    why = f"{format_case_reason(cell, scheme, setting)}\n{note} {describe_final_losses(cell, losses, setting)}"
+    words = format_words_html(f"### {format_answer_heading(None, cell)}\n{why}")
     return [StepPart("twins", "curves", curves), make_words_part("below", words)]
 
 
-def write_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting) -> str:
+def format_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting) -> str:
     """Return the answers of all cases as an HTML table: a row for each scheme, a column for each change."""
     grid = build_grid_data(cells, schemes, setting, "", (), next(iter(THEMES)), False)
     columns, groups = grid["columns"], [column["on"] for column in grid["columns"]]
@@ -137,7 +137,7 @@ def _build_modes_parts(view: View) -> list[StepPart]:
     return [
         make_words_part("heading", format_words_html(f"### {describe_outputs(view, batch)}")),
         make_plot_part("batch", lambda theme: draw_digits(view, seen, averages, batch, theme)),
-        make_words_part("statistics", lambda theme: write_statistics_html(view, batch, theme)),
+        make_words_part("statistics", lambda theme: format_statistics_html(view, batch, theme)),
         make_plot_part("stream", lambda theme: draw_statistics_so_far(view, seen, averages, position, theme)),
     ]
 
@@ -152,7 +152,7 @@ def _build_mistakes_parts(view: View) -> list[StepPart]:
     convention, job = CONVENTIONS[view["framework"]], NetworkTraining(view["batch"], view["eps"], view["seed"])
     measured = cases.measure_case_accuracies(_train_networks(job), job, convention, view["share"])
     rows = build_case_rows(measured, view, convention)
-    words = "\n".join(write_costliest_mistakes(measured, view, convention))
+    words = "\n".join(format_costliest_mistakes(measured, view, convention))
     return [
         make_words_part("heading", format_words_html(words)),
         make_plot_part("effect", lambda theme: draw_case_rows(rows, theme)),

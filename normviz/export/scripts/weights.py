@@ -42,6 +42,10 @@ def _build_weight_norm(view: View) -> PageScript:
                 for name, run in runs.items():
                     print(f"{name}, step {step}: loss {run.losses[step]:.8g}, w = {run.w[step]}", end=", ")
                     print(f"‖v‖ = {run.lengths[step]:.8g}, g = {run.g[step]:.8g}")
+            for name, other in ("weight", "plain"), ("plain", "weight"):
+                reached = runs[name].losses <= runs[other].losses[-1]
+                if reached.any():
+                    print(f"{name} reaches the last loss of {other} at step {reached.argmax()}")
             """,
             steps=tuple(dict.fromkeys((view["step"], STEPS))),
         ),

@@ -129,7 +129,7 @@ def show_measurement(claim: Claim, view: View) -> None:
         if run.poll() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
         if run.poll():
-            st.progress(experiment_runs.compute_share(run, found), "Measuring")
+            st.progress(experiment_runs.compute_progress(run, found), "Measuring")
             st.button("Cancel", key=f"{key} cancel", on_click=run.stop)
         elif run.error:
             show_error(run.error)

@@ -119,7 +119,7 @@ class BatchLeakTraining(NetworksJob, kind="experiments/leak", version=1):
             loss = cross_entropy(network.compute_logits(pictures), labels)
             learner.step(loss)
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 seen = validation.gather(digits.validation[0], NETWORK_GROUPS, count, slice(self.test_batch_count))
                 course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
@@ -197,7 +197,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
     curves = []
     for k, each in enumerate(outcomes):
         errors = 100 * np.stack([each.get_at_best_rate(test) for test in TEST_NAMES], dtype=float)
-        curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, k, apart=True))
+        curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, k, is_scatter=True))
     panel = CurvePanel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
         marks=places.tolist(), names=[*TEST_NAMES.values()],
@@ -254,7 +254,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
 
 
 def _format_error_difference(difference: MeanDifference, sign: int) -> str:
-    """Format a difference of errors in percentage points; in words if `sign` is 0, so that it is not clear."""
+    """Return a difference of errors in percentage points, or "no clear number of points" if its `sign` is 0."""
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 

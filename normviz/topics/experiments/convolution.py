@@ -92,7 +92,7 @@ def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
 
 def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
     """Return a curve through the means over the seeds of values (points, seeds), with gaps for diverged networks."""
-    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, points=True)
+    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, has_markers=True)
 
 
 def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:

@@ -197,7 +197,7 @@ def _draw_generated_points(setting: Setting, begun_outcomes: Outcomes) -> Figure
             if measured[at] < share * setting.steps - setting.steps / POINTS:
                 continue  # not trained so far yet
             x, y = each.result["points"][at, each.best_rate_index].T
-            cloud = Curve(label, x, y, setting.styles[k], apart=True, size=4)
+            cloud = Curve(label, x, y, setting.styles[k], is_scatter=True, size=4)
             panels.append(CurvePanel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
             words.append(f"{label}, step {measured[at]}: {each.covered_modes[at, each.best_rate_index, 0]} modes")
     return FigureSpec(

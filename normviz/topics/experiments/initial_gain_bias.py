@@ -169,7 +169,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
                 curves.append(
-                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, points=True)
+                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
                 )
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(

@@ -189,7 +189,7 @@ def _split_by_normalization(
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
-    """Return the verdict on whether batch norm, or without it every scheme, trains at larger rates than none."""
+    """Return the verdict on whether batch norm, or if not chosen all schemes, train at larger rates than no norm."""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)

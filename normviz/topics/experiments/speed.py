@@ -248,7 +248,7 @@ def _make_ratio_panel(
     for place, (style, (label, of)) in enumerate(zip(styles, ratios.items(), strict=True)):
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
-        each.append(Curve(label, at, middle, style, low, high, apart=True))
+        each.append(Curve(label, at, middle, style, low, high, is_scatter=True))
     sizes = [f"{int(np.prod(shape)):,}" for shape in shapes]
     return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 

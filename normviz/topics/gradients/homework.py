@@ -85,7 +85,7 @@ def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
 
 
 def compute_forward_steps(x: np.ndarray, formula: FormulaVariant) -> ForwardSteps:
-    """Return v, w, r, its slope and x̂ of x by a right or wrong formula."""
+    """Return the `ForwardSteps` of x by a right or wrong formula, from the centred v to x̂."""
     v = x
     if formula.summation is not None:
         v = x - broadcast_mean(x, formula.summation) * (

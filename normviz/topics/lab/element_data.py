@@ -52,12 +52,12 @@ def build_element_data(
         "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _convert_formulas(live.build_statistic_formulas(scheme)),
         "lines": _convert_formulas(live.build_step_formulas(scheme, shape)),
-        "note": _write_parameter_note(scheme),
+        "note": _format_parameter_note(scheme),
         "numbers": {
             name: {"values": shorten_floats(each.values), "shape": list(each.shape)} for name, each in numbers.items()
         },
         "pictures": pictures,
-        "caption": _write_colour_caption(pictures),
+        "caption": _format_colour_caption(pictures),
         "colours": {
             "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
             "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE_COLOUR,
@@ -65,7 +65,7 @@ def build_element_data(
     }  # fmt: skip
 
 
-def _write_parameter_note(scheme: Scheme) -> str:
+def _format_parameter_note(scheme: Scheme) -> str:
     """Return a note on the scheme's γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
@@ -151,7 +151,7 @@ def _find_largest_finite(values: np.ndarray) -> float:
     return float(finite.max(initial=0)) or 1.0
 
 
-def _write_colour_caption(pictures: list[dict]) -> str:
+def _format_colour_caption(pictures: list[dict]) -> str:
     """Return a sentence on the pictures' colours and scales."""
     scales: dict[float, list[str]] = {}
     for each in pictures:

@@ -30,7 +30,7 @@ FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
 """Frameworks of the code, by their names in a link."""
 
 
-def _write_gain_label(view: View) -> str:
+def _format_gain_label(view: View) -> str:
     return f"{SCHEMES[view['scheme']].gain_symbol} (gain)"
 
 
@@ -47,7 +47,7 @@ LOOK_PARAMS = cube_view.create_camera_param(), cube_view.GAPS_PARAM, cube_view.C
 class LearnedValues:
     """Page values that training would learn, here set by hand: γ, β, τ."""
 
-    gain: float = real(1.0, -10.0, 10.0, label=_write_gain_label)
+    gain: float = real(1.0, -10.0, 10.0, label=_format_gain_label)
     bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
     threshold: float = real(0.0, -10.0, 10.0, label="τ (threshold)")
 

@@ -26,13 +26,13 @@ from normviz.topics.model.wording import (
     WHOLE_MODEL,
     describe_influences,
     describe_layer,
+    format_fix,
     name_scheme,
     name_statistics,
     name_thread,
     shares_problem,
     summarize_model,
     tabulate_rows,
-    write_fix,
 )
 from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
@@ -111,7 +111,7 @@ def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
         with st.container(gap="small", key=f"problem-{k}"):
             st.markdown("  \n".join([*lines, f"**Fix.** {escape_markdown(problem.advice)}{thread}"]))
             if problem.code:
-                st.code(write_fix(problem.code, name), language="python", wrap_lines=True)
+                st.code(format_fix(problem.code, name), language="python", wrap_lines=True)
 
 
 def _show_picture(figure: Figure, heading: str) -> None:

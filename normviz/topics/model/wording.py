@@ -102,7 +102,7 @@ def name_thread(address: str) -> str:
     return f"{owner}/{project} {kind.removesuffix('s')} {number}"
 
 
-def write_fix(code: str, name: str) -> str:
+def format_fix(code: str, name: str) -> str:
     """Return code with a layer's path filled in: "model.layer1[0].bn1.eval()"; if no path, "layer.eval()"."""
     parts = name.partition(":")[0].split(".")
     is_path = all(part.isidentifier() or part.isdecimal() for part in parts)

@@ -109,19 +109,19 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
     return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
 
-def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
-    """Return sentences on how the twin, the transformed copy, differs; `follow` if its learning rate is scaled."""
+def describe_case_twin(change: Transformation, setting: Setting, has_matched_rate: bool) -> str:
+    """Return sentences on how the twin, the transformed copy of the network, and its learning rate differ from it."""
     said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
-        rate = f"is × {typeset(factor)}, to match" if follow else "stays the same"
+        rate = f"is × {typeset(factor)}, to match" if has_matched_rate else "stays the same"
         whose = "Their" if change.weight_factor == () else f"That {UNIT_WORDS[setting.layer]}'s"
         said += f" {whose} learning rate {rate}."
     return f"{said} Everything else is identical."
 
 
-def describe_squares(change: Transformation, setting: Setting) -> str:
-    """Return a sentence that says what a square means in the picture of a transformation."""
+def explain_picture_squares(change: Transformation, setting: Setting) -> str:
+    """Return a sentence on what each square of `render_change`'s picture shows: a neuron, a filter or an image."""
     if change.on == "data":
         return f"Shown: {min(MAX_PICTURED, setting.batch)} of the {setting.batch} images in a batch."
     if setting.layer == "conv":
@@ -129,7 +129,7 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
     return "Each square is one neuron: its weights, one for each pixel."
 
 
-def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
+def format_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return a hint for a cell: how the scheme normalizes, and a question about the transformation."""
     if scheme.is_baseline:
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"

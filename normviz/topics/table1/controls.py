@@ -34,7 +34,7 @@ def choose_rows(view: View) -> None:
 
 
 def draw_class_button(view: View) -> None:
-    """Draw a button to the lecturer's page, which asks a class about the open cell of one of the first rows."""
+    """Draw a button that asks a class about the open cell, if its scheme is in `FIRST_ROWS`."""
     is_first = view["cell"].partition(".")[0] in FIRST_ROWS
     if is_first and st.button("Ask your class", icon=":material/groups:", type="tertiary"):
         switch_to_page("class", {"cell": view["cell"]})

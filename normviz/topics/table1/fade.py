@@ -21,8 +21,8 @@ from normviz.train.problem import ORIGINAL, find_firing_unit, find_network_index
 from normviz.train.setting import Setting
 
 
-class Fade(NamedTuple):
-    """Relative change of the outputs that ε > 0 causes: the largest of one output, and the typical one.
+class EpsEffect(NamedTuple):
+    """Relative change of the outputs by a re-scaling because ε > 0: the largest of one output, and the typical one.
 
     Attributes:
         largest: max|x̂' - x̂| / max|x̂|, for gaps of a forward pass.
@@ -33,8 +33,8 @@ class Fade(NamedTuple):
     typical: float
 
 
-def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
-    """Return by transformation the `Fade` of the first layer's outputs for every re-scaling at ε > 0, in float64.
+def compute_eps_effects(scheme: Scheme, setting: Setting) -> dict[str, EpsEffect]:
+    """Return by transformation how far every re-scaling changes the first layer's outputs because ε > 0, in float64.
 
     Valid if s is constant inside every field and a shift cancels, for a scheme that divides activations. Raises
     InvalidInput if the scheme does not fit the setting.
@@ -56,14 +56,14 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
             if change.factor is not None:
                 s[places[change.factor]] *= setting.delta
             apart = _divide_by_root(s * v, s**2 * square + setting.eps) - before
-            gaps[key] = Fade(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
+            gaps[key] = EpsEffect(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
     return gaps
 
 
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred pre-activations v, mean squares E_B[v²], and the unit that is re-scaled alone.
+    """Return the first layer's centred pre-activations v, mean squares by field, and the unit that a change scales.
 
     `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """

@@ -13,7 +13,7 @@ from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import Job, JobStep
-from normviz.topics.table1.fade import Fade, compute_fades
+from normviz.topics.table1.fade import EpsEffect, compute_eps_effects
 from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, make_problem
 from normviz.train.setting import Setting
 
@@ -54,7 +54,7 @@ class ForwardMeasurement(NamedTuple):
     """
 
     gaps: np.ndarray
-    fades: dict[str, Fade] | None = None
+    fades: dict[str, EpsEffect] | None = None
 
 
 def has_eps(scheme: Scheme) -> bool:
@@ -85,7 +85,7 @@ class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
-        fades = compute_fades(scheme, self.setting) if is_fading(scheme, self.setting) else {}
+        fades = compute_eps_effects(scheme, self.setting) if is_fading(scheme, self.setting) else {}
         yield JobStep(1.0, partial(ForwardMeasurement, gaps, fades))
 
 
@@ -184,7 +184,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _iterate_pieces(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Yield the slices of each piece of a tensor, and of the larger piece that the statistics of the first one need."""
+    """Yield slices that cut a tensor along one axis, each with wider slices that hold all elements of its fields."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
         for rule, n in zip(field.rules, shape, strict=True)

@@ -31,12 +31,12 @@ CASE_KEY = "case"
 
 
 def build_grid_data(
-    cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting, open_key: str, covered: Collection[str],
+    cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting, open_key: str, hidden_keys: Collection[str],
     theme: str, small: bool,
 ) -> dict:  # fmt: skip
     """Return the data of Table 1 for `web.components.grid.show_grid`: columns, rows, and the answer of every cell.
 
-    `covered`: keys of the cells whose answers are hidden; `small`: True for a small table, as before the first guess.
+    `hidden_keys`: of the cells whose answers are hidden; `small`: True for a small table, as before the first guess.
     """
     by_key, colours = {get_cell_key(cell): cell for cell in cells}, THEMES[theme]
     return {
@@ -59,9 +59,9 @@ def build_grid_data(
                 "name": capitalize_first(shorten_scheme_name(scheme))
                 if len(shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
                 else scheme.label,
-                "note": _write_row_note(scheme, setting),
+                "note": _format_row_note(scheme, setting),
                 "cells": [
-                    build_cell_data(by_key[key], scheme, setting, key in covered)
+                    build_cell_data(by_key[key], scheme, setting, key in hidden_keys)
                     for key in (f"{scheme.key}.{change}" for change in TRANSFORMATIONS)
                 ],
             }
@@ -103,7 +103,7 @@ def select_training_gap(cell: Cell) -> float:
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
 
-def _write_row_note(scheme: Scheme, setting: Setting) -> str:
+def _format_row_note(scheme: Scheme, setting: Setting) -> str:
     """Return the note below the name of a row: what the scheme does, or which scheme a custom scheme equals."""
     if scheme.key in NAMED_SCHEMES:
         return describe_table_row(scheme, setting)

@@ -18,11 +18,11 @@ from normviz.topics.table1 import sweeps
 from normviz.topics.table1.cases import (
     describe_case_answer,
     describe_case_twin,
-    describe_squares,
     explain_case_answer,
+    explain_picture_squares,
     format_case_title,
     format_change_sign,
-    write_hint,
+    format_hint,
 )
 from normviz.topics.table1.fade import divides_by_one_number
 from normviz.topics.table1.forward import has_eps
@@ -35,7 +35,7 @@ from normviz.topics.table1.grid import (
 )
 from normviz.topics.table1.half_precision import explain_half_precision_failures
 from normviz.topics.table1.pictures import render_change
-from normviz.topics.table1.script import write_cell_script
+from normviz.topics.table1.script import format_cell_script
 from normviz.topics.table1.state import CASE_PANELS, PANELS, PREFIX, RATE_EXPLANATION
 from normviz.topics.table1.table import Cell
 from normviz.topics.table1.training_panels import get_table_result_cache
@@ -76,7 +76,7 @@ SCRIPT_NOTE = (
 """Note on what the script shares with the page, and what it lacks."""
 
 
-def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
+def find_hidden_cells(cells: Sequence[Cell], view: View) -> list[str]:
     """Return the keys of the cells whose answers are hidden, since the visitor has neither guessed nor revealed them.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
@@ -93,18 +93,22 @@ def get_case_guesses() -> GuessesByCell:
 
 
 def show_case(
-    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
-) -> None:
-    """Show the open cell: its scheme, its transformation, and a picture of the transformation."""
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], hidden_keys: Sequence[str],
+    has_matched_rate: bool,
+) -> None:  # fmt: skip
+    """Show the open case: its scheme, a picture of its transformation, and the number of its guess among `cells`.
+
+    `hidden_keys` are of the cells whose answers are hidden. With `has_matched_rate` the twin's learning rate is scaled
+    with its weights.
+    """
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
-        st.caption(_write_progress(cell, cells, covered))
+        st.caption(_format_progress(cell, cells, hidden_keys))
         st.markdown(f"## {format_case_title(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
             st.html(render_change(change, setting, format_change_sign(change, setting)), width="content")
-            st.markdown(
-                f"{describe_case_twin(change, setting, follow)} :small[:gray[{describe_squares(change, setting)}]]"
-            )
+            squares = explain_picture_squares(change, setting)
+            st.markdown(f"{describe_case_twin(change, setting, has_matched_rate)} :small[:gray[{squares}]]")
 
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
@@ -116,11 +120,17 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
                 on = partial(get_case_guesses().__setitem__, get_cell_key(cell), vote)
                 st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
-        st.markdown(write_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
+        st.markdown(format_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
 
 
 def show_case_answer(
-    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
+    cell: Cell,
+    scheme: Scheme,
+    setting: Setting,
+    cells: Sequence[Cell],
+    hidden_keys: Sequence[str],
+    view: View,
+    theme: str,
 ) -> None:
     """Show the answer of the open cell: curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
@@ -131,11 +141,11 @@ def show_case_answer(
         with st.container(key="shown"):
             show_twin_curves(build_twin_curves(cell, shown, theme), "curves")
         with st.container(key="told", gap="small"):
-            heading = write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
-            why = write_case_reason(cell, scheme, setting)
+            heading = format_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
+            why = format_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small", key="following"):
-                following = find_next_case(view["cell"], cells, covered)
+                following = find_next_case(view["cell"], cells, hidden_keys)
                 if following:
                     on = partial(open_case, following)
                     st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
@@ -147,7 +157,7 @@ def show_case_answer(
 
 
 def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict[str, Any]:
-    """Return the data of the plot of network and twin for `show_twin_curves`, with an alternative text and colours."""
+    """Return what `show_twin_curves` draws of a network and its transformed twin: `plot_data`, alt text, colours."""
     gap = format_gap(select_training_gap(cell))
     curves = [plot_data["first"], plot_data["second"]]
     has_ends = plot_data["plays"] and all(map(len, curves))
@@ -157,7 +167,7 @@ def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict
     return {"alt": alt, "names": ["network", "twin"], "colours": colours, **plot_data}
 
 
-def write_case_reason(cell: Cell, scheme: Scheme, setting: Setting) -> str:
+def format_case_reason(cell: Cell, scheme: Scheme, setting: Setting) -> str:
     """Return the answer of a cell in words, with its reason."""
     change = TRANSFORMATIONS[cell.transformation]
     return f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
@@ -170,40 +180,40 @@ def open_case(key: str) -> None:
         _store_value("panel", "changed")
 
 
-def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
+def find_next_case(key: str, cells: Sequence[Cell], hidden_keys: Sequence[str]) -> str | None:
     """Return the key of the next cell with a hidden answer, easy transformations first; None if all are shown."""
     places = {change: place for place, change in enumerate(CHANGES_BY_DIFFICULTY)}
     order = [get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
     at = order.index(key)
-    return next((each for each in (*order[at + 1 :], *order[:at]) if each in covered), None)
+    return next((each for each in (*order[at + 1 :], *order[:at]) if each in hidden_keys), None)
 
 
-def show_table_heading(covered: Sequence[str]) -> None:
+def show_table_heading(hidden_keys: Sequence[str]) -> None:
     """Show the heading of the table, with a button that reveals all answers or hides them again."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("### Table 1 of Ba et al. 2016", width="content")
-        _show_reveal_button(covered)
+        _show_reveal_button(hidden_keys)
 
 
-def _show_reveal_button(covered: Sequence[str]) -> None:
-    if covered:
+def _show_reveal_button(hidden_keys: Sequence[str]) -> None:
+    if hidden_keys:
         st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
     else:
         st.button("Hide answers", on_click=_restart_quiz)
 
 
-def choose_case_panel(covered: Sequence[str]) -> str:
-    """Draw the buttons of the panel below the open cell, and return the key of the chosen panel."""
+def choose_case_panel(hidden_keys: Sequence[str]) -> str:
+    """Draw the buttons of the panel below the open cell, with a warning while answers are hidden; return a key."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
-        st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
+        st.markdown("**More**" + (" (shows the answers)" if hidden_keys else ""), width="content")
         panel = str(st.session_state[PREFIX + "panel"])
         draw_segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
     return panel
 
 
-def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
-    """Show a PyTorch script that repeats the open cell by itself, with a download."""
-    script = write_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
+def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, has_matched_rate: bool) -> None:
+    """Show, with a download, a PyTorch script that repeats the open cell; its twin's learning rate may be matched."""
+    script = format_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, has_matched_rate)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(SCRIPT_NOTE, width="stretch")
         st.download_button("Download", script, f"{get_cell_key(cell)}.py", "text/x-python", on_click="ignore")
@@ -287,14 +297,14 @@ def _restart_quiz() -> None:
     _store_value("panel", "changed")
 
 
-def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
-    """Return the number of the open cell's guess and the score: "Guess 3 of 24 · 2 of 2 right"."""
+def _format_progress(cell: Cell, cells: Sequence[Cell], hidden_keys: Sequence[str]) -> str:
+    """Return the number of the guess and the score, "Guess 3 of 24 · 2 of 2 right", or how to open a case."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
     which = (
         f"Guess {place} of {len(cells)}"
-        if get_cell_key(cell) in {*guessed, *covered}
+        if get_cell_key(cell) in {*guessed, *hidden_keys}
         else "Click a cell of the table for its case."
     )
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
@@ -302,7 +312,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
     return f"{which}{score}"
 
 
-def write_answer_heading(vote: str | None, cell: Cell) -> str:
+def format_answer_heading(vote: str | None, cell: Cell) -> str:
     """Return a heading with the answer, and whether the guess `vote` was right: "= Right: the losses are the same"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
@@ -325,7 +335,7 @@ def choose_plot_data(
 
 
 def describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
-    """Return a sentence on the losses (steps so far, 2) of network and twin at the end of the training."""
+    """Return a sentence on the last losses of the network and its transformed twin, from `losses` (steps so far, 2)."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."
     if not np.isfinite(losses[-1]).all():
@@ -344,11 +354,11 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
     )
     outputs = _describe_gap("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
     st.markdown(
-        f"**{_choose_answer_sign(cell.forward)} One forward pass.** {outputs}", help=_write_exact_gap(cell.forward_gap)
+        f"**{_choose_answer_sign(cell.forward)} One forward pass.** {outputs}", help=_format_exact_gap(cell.forward_gap)
     )
     gap = select_training_gap(cell)
     losses = _describe_gap("losses", gap, cell.trained, cell.unanswered)
-    st.markdown(f"**{_choose_answer_sign(cell.trained)} Training.** {losses}", help=_write_exact_gap(gap))
+    st.markdown(f"**{_choose_answer_sign(cell.trained)} Training.** {losses}", help=_format_exact_gap(gap))
     if cell.paper is not None:
         st.markdown(
             f"**{_choose_answer_sign(cell.paper)} The paper.** [Table 1]({BA_REFERENCE.url}) of {BA_REFERENCE.text}."
@@ -367,14 +377,14 @@ def _choose_answer_sign(together: bool | None) -> str:
     return ANSWER_SIGNS["none" if together is None else "yes" if together else "no"]
 
 
-def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return a sentence: the quantity is equal if `together`, differs by `gap` if not; `why` if that is None."""
-    if together:
+def _describe_gap(quantity: str, gap: float, is_equal: bool | None, why: str | None) -> str:
+    """Return in a sentence whether outputs or losses are equal, or differ by `gap`; `why` if `is_equal` is None."""
+    if is_equal:
         return f"The {quantity} are equal up to rounding."
-    return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
+    return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if is_equal is False else why or ""
 
 
-def _write_exact_gap(gap: float) -> str | None:
+def _format_exact_gap(gap: float) -> str | None:
     """Return a sentence with the measured gap, or None for NaN."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 

@@ -17,7 +17,7 @@ SHADE_GAMMA = 0.5
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     """Return a picture of a transformation as HTML: rows of grey squares, before, what is added, and after.
 
-    The frames mark what is changed.
+    Frames mark changed squares; `sign`, such as "× 3", is in the alt text.
     """
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
@@ -25,7 +25,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
         f'<div class="row"><b>{name}</b>'
-        f"{''.join(_write_picture_html(each, mark, largest, signed) for each, mark in squares)}</div>"
+        f"{''.join(_format_picture_html(each, mark, largest, signed) for each, mark in squares)}</div>"
         for name, squares in (
             ("network", [(each, False) for each in before]),
             *([("+ τ", [(each, False) for each in after - before])] if change.factor is None else []),
@@ -35,7 +35,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     return f'<div class="nv-change" role="img" aria-label="{escape(alt)}">{"".join(rows)}</div>'
 
 
-def _write_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
+def _format_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
     """Return one picture as HTML, in greys up to `largest`, from -`largest` if `signed`, with a frame if `marked`."""
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA

@@ -34,11 +34,13 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 """Axes of a layer's tensors in PyTorch, by layer and tensor."""
 
 
-def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
+def format_cell_script(
+    scheme: Scheme, transformation: Transformation, setting: Setting, has_matched_rate: bool = True
+) -> str:
     """Return a PyTorch script that trains the networks of one cell of Table 1 and prints the verdict.
 
-    `follow`: True if the learning rate of re-scaled weights follows them. Raises InvalidInput if a field of the scheme
-    does not fit the setting's layers.
+    With `has_matched_rate` the learning rate of re-scaled weights is scaled, too. Raises InvalidInput if a field of the
+    scheme does not fit the setting's layers.
     """
     setting.check([scheme])
     parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
@@ -46,17 +48,17 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     eps = setting.eps if any(map(has_eps, parts)) else None
     return render_template(
         "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
-        conditions=_write_conditions(transformation, setting, eps, follow),
+        conditions=_format_conditions(transformation, setting, eps, has_matched_rate),
         numbers=_collect_numbers(transformation, setting, eps),
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
         half=setting.dtype in HALF_DTYPES,
-        power=round(log2(transformation.compute_rate_factor(setting.optimizer, 2.0))) if follow else 0,
+        power=round(log2(transformation.compute_rate_factor(setting.optimizer, 2.0))) if has_matched_rate else 0,
         positions=prod(setting.shapes[-1][1:3]),
         degenerate=explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype),
         unchanged=transformation.factor is not None and setting.delta == 1.0,
-        parted=not follow and transformation.compute_rate_factor(setting.optimizer, setting.delta) != 1.0,
-        size=_write_size_code(transformation, setting),
+        parted=not has_matched_rate and transformation.compute_rate_factor(setting.optimizer, setting.delta) != 1.0,
+        size=_format_size_code(transformation, setting),
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
@@ -67,17 +69,17 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     )  # fmt: skip
 
 
-def _write_conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
-    """Return the conditions of a cell in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+def _format_conditions(change: Transformation, setting: Setting, eps: float | None, has_matched_rate: bool) -> str:
+    """Return the conditions of a cell in words: "2 conv layers, δ = 3, ε = 0, float64, sgd, equal learning rates"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
     parts += [f"ε = {typeset(eps)}"] if eps is not None else []
     parts += [setting.dtype, setting.optimizer]
-    parts += ["equal learning rates"] if change.weight_factor is not None and not follow else []
+    parts += ["equal learning rates"] if change.weight_factor is not None and not has_matched_rate else []
     return ", ".join(parts)
 
 
-def _write_size_code(change: Transformation, setting: Setting) -> str:
+def _format_size_code(change: Transformation, setting: Setting) -> str:
     """Return Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
@@ -136,12 +138,12 @@ class ScriptNormalizer:
 
     @property
     def averages(self) -> list[ScriptAverage]:
-        """The different averages among `centre` and `square`."""
+        """The averages `centre` and `square`, without None, and once if both are the same."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
     @property
     def letters(self) -> str:
-        """The index letters of the argument's axes."""
+        """The index letters of `axes`, such as "nc"."""
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property

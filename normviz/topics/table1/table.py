@@ -129,18 +129,18 @@ class Cell:
 
 
 def build_cells(
-    schemes: Sequence[Scheme], setting: Setting, results: TableResultCache, follow: bool = True
+    schemes: Sequence[Scheme], setting: Setting, results: TableResultCache, has_matched_rate: bool = True
 ) -> list[Cell]:
     """Return all cells of these schemes, with the results that the cache has so far.
 
-    `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
+    `has_matched_rate`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
     """
-    return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, follow)]
+    return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, has_matched_rate)]
 
 
-def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, follow: bool) -> list[Cell]:
-    """Return the cells of one scheme, cached once they are complete; `follow` as in `build_cells`."""
-    key = HashedKey(scheme, setting, follow)
+def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, has_matched_rate: bool) -> list[Cell]:
+    """Return the cells of one scheme, cached once they are complete; `has_matched_rate` as in `build_cells`."""
+    key = HashedKey(scheme, setting, has_matched_rate)
     row = results.rows.get(key)
     if row is None:
         measured, exact = results.get_forward(scheme, setting), results.get_forward(scheme, setting.in_float64)
@@ -148,7 +148,7 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, fo
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         hollow = explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype)
         found = _RowResults(measured, exact, losses, largest, hollow)
-        row = [_compute_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
+        row = [_compute_cell(scheme, change, setting, found, has_matched_rate) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
     return row
@@ -162,9 +162,9 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its base, L₀ of the original.
+    """Return |L' - L| / max|L₀| (steps, networks): losses L' of each network, L of its reference, L₀ of the original.
 
-    The base of a network is the original, or for a control the network it copies. Infinite if a loss is not finite.
+    The reference is the original, or for a control the network it copies. Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
@@ -182,7 +182,10 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
 
 
 class _RowResults(NamedTuple):
-    """Results of a scheme: outputs at the setting and in float64, losses, largest gap of each network, `degenerate`."""
+    """Results of a scheme: outputs at the setting and in float64, losses, and largest loss gap of each network.
+
+    `degenerate` says why the outputs hold no information, if they do not.
+    """
 
     measured: ForwardMeasurement
     exact: ForwardMeasurement
@@ -196,12 +199,12 @@ def _compute_cell(
     change: Transformation,
     setting: Setting,
     row: _RowResults,
-    follow: bool,
+    has_matched_rate: bool,
 ) -> Cell:
     measured, exact, losses, largest, hollow = row
-    shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
+    shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, has_matched_rate)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
-    parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
+    has_other_rate = not has_matched_rate and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _collect_gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = compute_change_size(change, setting)
@@ -215,18 +218,20 @@ def _compute_cell(
         exact_rounding = bound_rounding_gap(wide, change, setting.in_float64, "forward")
         exact_forward = judge_outputs(wide, twin, of_x, exact_rounding, "float64")
         forward = _confirm_in_float64(forward, exact_forward, wide[twin], setting.dtype)
-        trained = trained if parted else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
+        trained = trained if has_other_rate else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
         is_sensitive = change.factor == () and bool(largest[CONTROL_POSITIONS].any())
-        trained = _confirm_by_forward(trained, forward, is_sensitive, parted, verdict.fades and setting.depth > 1)
+        trained = _confirm_by_forward(
+            trained, forward, is_sensitive, has_other_rate, verdict.fades and setting.depth > 1
+        )
     elif (
         trained.together is False
-        and not parted
+        and not has_other_rate
         and fade is not None
         and fade.largest < MACHINE_EPSILONS[setting.dtype] / 10
     ):
         trained = TwinVerdict(None, BELOW_ROUNDING_TEXT.format(setting.dtype))
-    elif trained.together is False and not parted and _trains_on_rounding(scheme, setting):
+    elif trained.together is False and not has_other_rate and _trains_on_rounding(scheme, setting):
         trained = TwinVerdict(None, NO_GRADIENT_TEXT)
     return Cell(
         scheme=scheme.key, transformation=change.key, predicted=verdict.invariant and hollow is None,
@@ -234,24 +239,24 @@ def _compute_cell(
         training_gap=float(largest[twin]),
         training_gap_equal_lr=float(largest[find_network_index(change, follows=False)]), forward=forward.together,
         forward_unanswered=forward.why, trained=trained.together, unanswered=trained.why,
-        paper=look_up_paper_cell(scheme.key, change.key), parted_by_rate=parted, pending=len(losses) < setting.steps,
-        unchanged=change.factor is not None and setting.delta == 1.0,
+        paper=look_up_paper_cell(scheme.key, change.key), parted_by_rate=has_other_rate,
+        pending=len(losses) < setting.steps, unchanged=change.factor is not None and setting.delta == 1.0,
         rounding=float(loss_rounding),
         fade=0.0 if fade is None else fade.largest, front=scheme.weight,
-        faded=fade is None or _fades_as_predicted(fade.largest, gaps[twin], rounding, trained),
+        faded=fade is None or _is_eps_effect_as_predicted(fade.largest, gaps[twin], rounding, trained),
     )  # fmt: skip
 
 
 def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
-    """Return the gaps of all networks of a row, all NaN until the measurement is complete."""
+    """Return how far each network's outputs are from the original's, all NaN until the measurement is complete."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
     """Return `answer`, or no answer (None) with the reason if the outputs in float64 contradict it.
 
-    This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
-    follows. `gap`: gap of the outputs in float64.
+    `exact` and `gap` are verdict and gap of the outputs in float64. They hold for losses too: a change that cancels in
+    the outputs cancels in every step, as the learning rate follows.
     """
     if answer.together in (None, exact.together):
         return answer
@@ -265,25 +270,25 @@ def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dty
 
 
 def _confirm_by_forward(
-    trained: TwinVerdict, forward: TwinVerdict, is_sensitive: bool, parted: bool, deep: bool
+    trained: TwinVerdict, forward: TwinVerdict, is_sensitive: bool, has_other_rate: bool, is_deep: bool
 ) -> TwinVerdict:
     """Return the verdict `trained` that losses agree, or no answer where equal losses prove nothing about the change.
 
     `is_sensitive`: True if all weights or data are re-scaled and losses show rounding. The probe is a random change of
     everything, so it does not prove that a change of one unit, which may be dead, or a slight shift would show. In a
-    dead network only the probe may show. `deep`: True if the change fades before further layers. The effect through ε
+    dead network only the probe may show. `is_deep`: True if ε lets the change through before further layers. Its effect
     is a factor for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
     """
-    if parted:
+    if has_other_rate:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
     if not is_sensitive and forward.together is not True:
         return TwinVerdict(None, "The losses agree, but they might not show such a change: the outputs differ.")
-    if deep and forward.together is not True:
+    if is_deep and forward.together is not True:
         return TwinVerdict(None, "The losses agree, but later layers can cancel the effect of ε in the first.")
     return trained
 
 
-def _fades_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
-    """Return True if the forward gap at ε > 0 is the predicted `fade` up to rounding, and shows in training, too."""
+def _is_eps_effect_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
+    """Return True if the outputs' `gap` at ε > 0 is the predicted `fade` up to rounding, and losses differ, too."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True

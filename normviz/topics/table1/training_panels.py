@@ -117,17 +117,18 @@ def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Pag
 
 
 def show_table_status(
-    training: PageRun, forward: PageRun, working: bool, container: DeltaGenerator, quiet: bool = False
+    training: PageRun, forward: PageRun, was_running: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show in `container` the training's progress (a short note if `quiet`) or devices; below, an error or a question.
+    """Show in `container` the progress of the training, or its devices; below, an error or whether to train.
 
-    While a job runs, the page looks again by itself. A `quiet` training started without a click: nobody waits for it.
+    `was_running`: True if a run was active when the page began. While a job runs, the page looks again by itself. A
+    `quiet` training started without a click: nobody waits for it.
     """
     training.poll()
     if not forward.poll() and forward.error:
         training.stop(forward.error)
     missing = training.find_missing()
-    trains = training.request is not None and (working or bool(missing))
+    trains = training.request is not None and (was_running or bool(missing))
     with container:
         if trains and quiet and not training.is_confirmed:
             st.caption("The networks train while you guess.")
@@ -142,7 +143,7 @@ def show_table_status(
     elif missing and not trains:
         _ask_before_training(training, missing)
     # Also a measurement that ended before its time, and beside an error of the training.
-    if trains or working or forward.request is not None:
+    if trains or was_running or forward.request is not None:
         with container:  # elsewhere its element would come with a gap, and move what is below
             rerun_on_change(lambda: get_table_result_cache().version, training, forward)
 

@@ -57,7 +57,7 @@ def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def _compute_axis_end(losses: np.ndarray) -> float:
-    """Return the upper end of the loss axis for losses (steps so far, 2) of network and twin."""
+    """Return the largest finite loss of `losses` (steps so far, 2), at most `MAX_LOSS_RATIO` times the first."""
     finite = losses[np.isfinite(losses)]
     start = losses[0, 0] if len(losses) and np.isfinite(losses[0, 0]) else 1.0
     return float(min(finite.max(initial=0.0), MAX_LOSS_RATIO * start)) or 1.0

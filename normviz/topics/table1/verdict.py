@@ -83,7 +83,7 @@ def judge_losses(
 ) -> TwinVerdict:
     """Return the `TwinVerdict` on the losses of the twin at index `place`, from the gaps of all networks.
 
-    `losses`: (steps, networks). Other arguments are those of `judge_outputs`.
+    `losses`: (steps, networks); `size`: of the change; `rounding`: the gap that rounding explains.
     """
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")
@@ -103,10 +103,10 @@ def judge_losses(
     return found
 
 
-def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: float, quantity: str) -> TwinVerdict:
-    """Return the `TwinVerdict` on one twin's gap, given the gaps of rounding and of the probe, a small known change.
+def _judge_gap(gap: float, rounding: float, probe: float, size: float, max_share: float, quantity: str) -> TwinVerdict:
+    """Return the `TwinVerdict` on one twin's gap in "outputs" or "losses", given those of rounding and of the probe.
 
-    `size`: of the change. `shows`: a value of `ROUNDING_SHARES`. `quantity`: "outputs" or "losses".
+    The probe is a small known change. `size`: of the twin's change; `max_share`: a value of `ROUNDING_SHARES`.
     """
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
@@ -123,7 +123,7 @@ def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: fl
             f"The {quantity} barely depend on weights and data: a change of {PROBE_SIZE:.0%} moves them by "
             f"{format_gap(probe)}, rounding by up to {format_gap(rounding)}. They decide nothing.",
         )
-    if rounding > shows * probe * size:
+    if rounding > max_share * probe * size:
         return TwinVerdict(
             None,
             f"Too small to tell from the {quantity}: rounding alone can part equal networks by {format_gap(rounding)} "

@@ -18,7 +18,7 @@ def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
     assert course.marks.tolist() == [1, 4]
     for step in range(1, 5):
         course.add_losses(torch.tensor([[step, 10.0 * step]]))
-        if course.is_measured:
+        if course.is_measurement_due:
             course.add_errors(test=torch.tensor([[0.1 * step, 0.2]]))
         result = course.make_step(cpu).result()
         assert (result["share"], str(result["device"])) == (step / 4, "CPU")
@@ -55,8 +55,10 @@ def test_errors_that_clearly_fall_in_the_second_half_of_the_training_are_undertr
 
 
 def test_a_band_is_scaled_with_its_ends():
-    curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, points=True)
-    assert (curve.style, curve.points, curve.apart) == (3, True, False)
+    curve = make_band_curve(
+        "Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, has_markers=True
+    )
+    assert (curve.style, curve.has_markers, curve.is_scatter) == (3, True, False)
     assert curve.y.tolist() == pytest.approx([20.0, 0.1])
     assert curve.low[0] == 0.1
     assert curve.high[0] > 40

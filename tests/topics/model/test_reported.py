@@ -25,7 +25,7 @@ from normviz.topics.model.layer_links import (
 )
 from normviz.topics.model.reported import parse_model_file
 from normviz.topics.model.state import EXAMPLES_FOLDER
-from normviz.topics.model.wording import describe_influences, describe_layer, summarize_model, tabulate_rows, write_fix
+from normviz.topics.model.wording import describe_influences, describe_layer, format_fix, summarize_model, tabulate_rows
 
 CONTENT = (EXAMPLES_FOLDER / "resnet.npz").read_bytes()
 FILE = read_model_file("resnet.npz", CONTENT)
@@ -261,4 +261,4 @@ def test_the_changes_of_a_layer_are_described(influence, gap, words):
     ],
 )
 def test_the_code_of_a_fix_names_the_layer(name, code):
-    assert write_fix("LAYER.eval()", name) == code
+    assert format_fix("LAYER.eval()", name) == code

@@ -8,7 +8,7 @@ import pytest
 
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
-from normviz.topics.table1.cases import describe_case_twin, describe_table_row, explain_case_answer, write_hint
+from normviz.topics.table1.cases import describe_case_twin, describe_table_row, explain_case_answer, format_hint
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.pictures import render_change
 from normviz.topics.table1.results import TableResultCache
@@ -61,7 +61,7 @@ def test_only_rescaled_weights_learn_at_another_rate(key):
 @ALL
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_hint_asks_and_does_not_answer(scheme, key):
-    text = write_hint(SCHEMES[scheme], TRANSFORMATIONS[key], SETTING)
+    text = format_hint(SCHEMES[scheme], TRANSFORMATIONS[key], SETTING)
     assert text.endswith("?")
     assert "invariant" not in text
 

@@ -12,7 +12,7 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.core.theory import find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.fade import compute_eps_effects
 from normviz.topics.table1.grid import build_grid_data
 from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
@@ -81,7 +81,7 @@ def test_where_nothing_else_is_done_it_absorbs_what_the_scheme_of_the_weights_do
 def test_both_arithmetics_of_what_fades_agree(name, front, layer):
     setting = replace(SMALL, layer=layer, delta=0.1, eps=1e-2)
     scheme = behind(name, front)
-    exact, faded = exact_gaps(scheme, setting), compute_fades(scheme, setting)
+    exact, faded = exact_gaps(scheme, setting), compute_eps_effects(scheme, setting)
     cells = measure_cells([scheme], replace(setting, steps=1))
     assert any(cell.fades for cell in cells)
     for cell in cells:

@@ -22,7 +22,7 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import OPTIMIZERS, TRANSFORMATIONS
 from normviz.topics.table1.panels import SCRIPT_NOTE
 from normviz.topics.table1.results import TableResultCache
-from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, write_cell_script
+from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, format_cell_script
 from normviz.topics.table1.table import build_cells, compute_loss_gaps, measure_cells
 from normviz.train.problem import ORIGINAL, PROBE, find_control_networks, find_network_index
 from normviz.train.setting import HALF_DTYPES, Setting
@@ -88,7 +88,7 @@ def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
     cells = {cell.transformation: cell for cell in build_cells([scheme], setting, results, follow)}
     for key in changes:
         change, cell = TRANSFORMATIONS[key], cells[key]
-        code = write_cell_script(scheme, change, setting, follow)
+        code = format_cell_script(scheme, change, setting, follow)
         sane(code)
         names, printed = run(code)
         assert verdict(printed) == (None if cell.degenerate else cell.invariant), (key, printed, cell)
@@ -178,7 +178,7 @@ def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
     results = TableResultCache()
     results.compute_missing([scheme], setting)
-    names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
+    names, _ = run(format_cell_script(scheme, TRANSFORMATIONS[change], setting))
     gaps = compute_loss_gaps(results.get_losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
         assert names[name][1] == pytest.approx(gaps[find_control_networks(change, disturbed)].max(), rel=0.05)
@@ -202,7 +202,7 @@ def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], TableResultCache()
     results.compute_missing([scheme], setting)
     cell = next(cell for cell in build_cells([scheme], setting, results) if cell.transformation == change.key)
-    names, printed = run(write_cell_script(scheme, change, setting))
+    names, printed = run(format_cell_script(scheme, change, setting))
     assert cell.trained is None
     assert names["trained"] == "no answer"
     assert verdict(printed) == cell.invariant
@@ -216,7 +216,7 @@ def test_a_fresh_interpreter_runs_it(tmp_path):
         "divisive": ("dataset-recentering", Setting(layer="conv", depth=2, steps=5, optimizer="adam", device="cpu")),
     }
     for key, (change, setting) in cells.items():
-        code = write_cell_script(get_scheme(key), TRANSFORMATIONS[change], setting)
+        code = format_cell_script(get_scheme(key), TRANSFORMATIONS[change], setting)
         (tmp_path / f"{key}.py").write_text(code, encoding="utf-8")
     run_each = "import runpy, sys\nfor file in sys.argv[1:]:\n    runpy.run_path(file, run_name='__main__')"
     command = [sys.executable, "-I", "-c", run_each, *(f"{key}.py" for key in cells)]
@@ -252,7 +252,7 @@ def test_ruff_likes_every_script(tmp_path):
         own[-1].with_weight_scheme("weight-standardization"),
     ]
     for number, (scheme, change, setting) in enumerate(product(schemes, TRANSFORMATIONS.values(), CLEAN)):
-        code = write_cell_script(scheme, change, setting, CLEAN[setting])
+        code = format_cell_script(scheme, change, setting, CLEAN[setting])
         (tmp_path / f"{number}.py").write_text(code, encoding="utf-8")
     for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
         options = ["--isolated", "--no-cache", "--line-length", str(SCRIPT_LINE_LENGTH), tmp_path]
@@ -261,21 +261,21 @@ def test_ruff_likes_every_script(tmp_path):
 
 
 def test_it_is_short_enough_to_show():
-    code = write_cell_script(SCHEMES["batch"], TRANSFORMATIONS["weight-matrix-rescaling"], Setting())
+    code = format_cell_script(SCHEMES["batch"], TRANSFORMATIONS["weight-matrix-rescaling"], Setting())
     assert len(code.splitlines()) <= 120  # a third of them train the copies that say what can be told
     assert "lr *= delta**2  # " in code
-    assert "lr *=" not in write_cell_script(SCHEMES["batch"], TRANSFORMATIONS["dataset-rescaling"], Setting())
+    assert "lr *=" not in format_cell_script(SCHEMES["batch"], TRANSFORMATIONS["dataset-rescaling"], Setting())
 
 
 def test_fields_that_do_not_fit_are_refused():
     with pytest.raises(InvalidInput, match="groups"):
-        write_cell_script(get_scheme("group", groups=5), TRANSFORMATIONS["dataset-rescaling"], Setting())
+        format_cell_script(get_scheme("group", groups=5), TRANSFORMATIONS["dataset-rescaling"], Setting())
 
 
 def test_a_script_that_computes_something_else_is_caught():
     """The comparison sees a changed average, seed or first bias."""
     scheme, setting = SCHEMES["batch"], SMALL["dense"]
-    code = write_cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
+    code = format_cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
     results = TableResultCache()
     results.compute_missing([scheme], setting)
     losses = results.get_losses(scheme, setting)[:, ORIGINAL]
@@ -294,7 +294,7 @@ def test_where_the_page_also_asks_float64_only_one_of_the_two_may_answer():
     )  # fmt: skip
     scheme, change = get_scheme("divisive", radius=3), TRANSFORMATIONS["dataset-rescaling"]
     cell = next(cell for cell in measure_cells([scheme], setting) if cell.transformation == change.key)
-    answers = {cell.invariant, verdict(run(write_cell_script(scheme, change, setting))[1])}
+    answers = {cell.invariant, verdict(run(format_cell_script(scheme, change, setting))[1])}
     assert answers != {True, False}
     assert None in answers
     assert "unless it or the page gives no answer" in SCRIPT_NOTE

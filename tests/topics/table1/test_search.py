@@ -9,7 +9,7 @@ from browsing import ROOT
 
 from normviz.core.kinds.whitening import whiten
 from normviz.core.registry import get_scheme
-from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.fade import compute_eps_effects
 from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
 
@@ -57,7 +57,7 @@ def test_both_arithmetics_of_a_fade_agree(key, layer):
     setting = Setting(layer=layer, batch=8, width=4, delta=0.1, eps=1e-2)
     scheme = get_scheme(key)
     assert exact_gaps(scheme, setting)["dataset-rescaling"] == pytest.approx(
-        compute_fades(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
+        compute_eps_effects(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
     )
 
 

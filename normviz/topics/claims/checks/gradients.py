@@ -20,7 +20,7 @@ from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most,
 from normviz.topics.geometry import rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import make_small_tensors
-from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.fade import compute_eps_effects
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.sweeps import TWIN_POSITIONS
 from normviz.train.setting import Setting
@@ -246,7 +246,7 @@ def check_larger_eps(seed: int) -> Iterator[Trial]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
         for eps in (0.0, *FADING_EPS):
             layer, batch = (measure_layer_gaps(key, each, eps) for key in ("layer", "batch"))
-            faded = compute_fades(LAYER_NORM, Setting(eps=eps, seed=each))
+            faded = compute_eps_effects(LAYER_NORM, Setting(eps=eps, seed=each))
             found[f"at ε = {typeset(eps)}"] = max(layer[change] for change in RESCALINGS)
             differences = [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
             found["predicted"] = max(found["predicted"], *differences)

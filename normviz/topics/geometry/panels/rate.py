@@ -39,7 +39,7 @@ def show(view: View, theme: str) -> None:
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     """Draw ‖W‖ and the effective rate by step, below a headline."""
-    st.markdown(write_growth_headline(curves))
+    st.markdown(format_growth_headline(curves))
     for column, key in zip(st.columns(2, gap="medium"), RUN_TITLES, strict=True):
         with column:
             drawn = draw_run_curve(curves, key, theme)
@@ -57,7 +57,7 @@ def _explain_run(curves: rate.TrainingCurves) -> None:
     )
 
 
-def write_growth_headline(curves: rate.TrainingCurves) -> str:
+def format_growth_headline(curves: rate.TrainingCurves) -> str:
     """Return a headline: by which factors ‖W‖ grows in a run and its effective learning rate falls."""
     grown = curves.length[-1, 0] / curves.length[0, 0]
     shrunk = curves.effective_rates[-1, 0] / curves.effective_rates[0, 0]

@@ -101,7 +101,7 @@ def show(view: View, theme: str) -> None:
         show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
-    for line in write_costliest_mistakes(measured, view, convention):
+    for line in format_costliest_mistakes(measured, view, convention):
         st.markdown(line)
     rows = build_case_rows(measured, view, convention)
     drawn = draw_case_rows(rows, theme)
@@ -194,7 +194,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
     return {key: row for key, row in words.items() if key not in missing}
 
 
-def write_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
+def format_costliest_mistakes(measured: dict[str, np.ndarray], view: View, convention: Convention) -> tuple[str, str]:
     """Return a headline on the mistake that costs most accuracy, and a sentence on the next two."""
     if not measured:
         return "### Accuracy …% → …%", "Other mistakes: …"

@@ -63,7 +63,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
             digits = draw_digits(view, stream_trace, averages, batch, theme)
             show_figure(digits.figure, "batch", digits.alt, digits.height)
         with right:
-            st.html(write_statistics_html(view, batch, theme))
+            st.html(format_statistics_html(view, batch, theme))
     with st.container(key="below"):
         left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -112,7 +112,7 @@ def draw_digits(
     return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(14rem, 36vh, 19rem)")
 
 
-def write_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
+def format_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
     """Return the mean and variance of each mode as HTML; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []

@@ -111,7 +111,7 @@ def _show_detection(arrays: ArrayPair, layout: str | None) -> None:
         draw_download_button(lambda: rows, "candidates")
     if detection.is_unique:
         with st.expander("The code that does it"):
-            st.code(_write_scheme_code(detection.answer[0], detection), wrap_lines=True)
+            st.code(_format_scheme_code(detection.answer[0], detection), wrap_lines=True)
 
 
 def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
@@ -135,7 +135,7 @@ def _describe_fit(fit: CandidateFit) -> str:
     )
 
 
-def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
+def _format_scheme_code(fit: CandidateFit, detection: Detection) -> str:
     """Return PyTorch code that computes the fitted scheme from the array in the fit's layout."""
     scheme: Scheme = fit.scheme
     axes, lengths = parse_layout(fit.layout).axes, detection.shapes[fit.layout]

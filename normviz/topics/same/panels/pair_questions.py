@@ -43,7 +43,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
     words, cubes = st.columns([2, 3], gap="medium")
     with words, st.container(key="pair", gap="small"):
-        st.caption(_write_progress(identity.key))
+        st.caption(_format_progress(identity.key))
         st.markdown(f"## {identity.question}")
         if covered:
             with st.container(horizontal=True, key="guess"):
@@ -136,7 +136,7 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
     if guess is not None:
         wrong = f"**Not quite:** you guessed “{PAIR_GUESSES[guess]}”."
         st.markdown("**Right.**" if guess == right else wrong)
-    st.markdown(write_pair_answer(identity))
+    st.markdown(format_pair_answer(identity))
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
     on = partial(_store_value, "row", _find_next_pair(identity))
     st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
@@ -150,7 +150,7 @@ def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, th
     st.caption(f"N: examples, H and W: height and width, C: channels, {format_shape(x.shape)}. {later}")
 
 
-def write_pair_answer(identity: Identity) -> str:
+def format_pair_answer(identity: Identity) -> str:
     """Return the answer of a pair as text, with its reason and the shapes for which it holds."""
     shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
     guess = PAIR_GUESSES["yes" if identity.holds else "no"]
@@ -195,7 +195,7 @@ def make_pair_tensor(shape: Shape, view: View) -> np.ndarray:
     return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})
 
 
-def _write_progress(key: str) -> str:
+def _format_progress(key: str) -> str:
     """Return the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
     made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())

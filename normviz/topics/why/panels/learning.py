@@ -40,7 +40,7 @@ def show(view: View, theme: str) -> None:
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
-    st.caption(_write_caption(setting, len(ends[PLAIN]), is_shipped))
+    st.caption(_format_caption(setting, len(ends[PLAIN]), is_shipped))
     if sweeps is not None:
         _show_sweep(sweeps, theme)
 
@@ -62,7 +62,7 @@ def _join_levels(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{level} {name}" for name, level in levels.items())
 
 
-def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
+def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     """Return a caption that describes the training, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
@@ -82,7 +82,7 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     lines = []
     for k, (name, sweep) in enumerate(sweeps.items()):
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(sweep.accuracy))
-        lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
+        lines.append(Curve(name, np.array(RATES), mean, k, low, high, has_markers=True))
     panel = CurvePanel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
     told = "; ".join(
         f"{name} {', '.join(f'{100 * each:.0f}%' for each in sweep.accuracy.mean(1))}" for name, sweep in sweeps.items()
