@@ -161,7 +161,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of test errors and best rates; one row per batch size and seed."""
     table = start_table(setting.networks, "batch size", [*ended_outcomes])
     for k, row in enumerate(setting.rows):
         outcomes = [each[k] for each in ended_outcomes.values()]
@@ -218,7 +217,6 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
-    """Return a figure of the errors of μ and σ of a mini-batch by batch size."""
     sizes = np.array(BATCH_SIZES)
     curves = [
         make_band_curve(name, sizes, noise[what], k, has_markers=True)
@@ -319,7 +317,6 @@ def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: 
 
 
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the comparison at all sizes, or the errors at the smallest trained size until then."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."

@@ -185,7 +185,6 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
 
 
 def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
-    """Return a heat map of the mean test error by initial γ and β, for the scheme at position `k`."""
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
