@@ -336,8 +336,8 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="It splits weights w into length g and direction: **w = g · v/‖v‖**. Task: tell digits 3 and 8 apart by "
-        "two principal components.",
+        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Task: tell digits 3 and 8 apart "
+        "by two principal components.",
         first="Set the **length of v** to the length of w. Is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
