@@ -140,14 +140,7 @@ def _describe_nearby(view: View) -> str:
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:
-    """Return the headline: the contrast of the right half before and after normalization, or why it stays low.
-
-    Args:
-        view: the current values.
-        contrasts: of the stages.
-        squares: the mean of v² nearby, of the picture before normalization.
-        has_values: False if the normalized picture is 0 everywhere.
-    """
+    """Return the headline on the contrasts of the stages; `squares`: the mean of v² nearby before normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -193,7 +186,6 @@ def show_pixel_response(
 
 
 def _describe_response(curve: SaturationCurve, eps: float) -> str:
-    """Describe in words the slope, the knee and the final level of a response curve."""
     if not np.isfinite([curve.v, curve.root]).all():
         return "The pixel, or one near it, is no finite number: there is no curve."
     if not curve.v:
