@@ -190,10 +190,9 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
         assert any("During training the weights change" in text for text in texts(at.caption))
     whole = running.trace_stream(Setting(drift=2.0)).population_mean[:, 0]
     assert (
-        titles["2"][0]
-        == f"Mean of neuron 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
+        titles["2"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
     )
-    assert titles["0"][0] == f"Mean of neuron 1<br>population stays at {format_decimals(whole[0])}"
+    assert titles["0"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])}"
 
 
 def test_a_panel_has_titles_on_its_axes():

@@ -40,6 +40,9 @@ from normviz.web.plot_message import DrawnFigure
 CASES_NEEDING_OTHERS = ("stale", "batches")
 """Cases without a meaning at batch size 1: x̂ is 0 there, so the weights before it never move."""
 
+SHOWN_CASES = {"eval": ("running", "batches", "class"), "momentum": ("running", "mixed")}
+"""Cases in the chart for each group of mistakes; all of them for another group."""
+
 MAX_STORED_TRAININGS = 40
 """Number of stored trainings for all sessions, two megabytes each."""
 
@@ -111,8 +114,10 @@ def show(view: View, theme: str) -> None:
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
-    """Build the chart's rows, one per case; their accuracies are None before they are measured."""
-    return [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
+    """Build the chart's rows, one per shown case; their accuracies are None before they are measured."""
+    words = describe_cases(view, convention)
+    shown = SHOWN_CASES.get(view["mistakes"], words)
+    return [ModeRow(*words[key][:2], measured.get(key)) for key in words if key in shown]
 
 
 def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
