@@ -23,13 +23,13 @@ _HEADLINE = ".stElementContainer:has(> .stMarkdown :is(h2, h3)):not(:is(.st-key-
 HIDDEN_PARTS = {
     "sidebar": HiddenPart(
         "Sidebar",
-        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked',
+        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked, .st-key-choices',
     ),
     "menu": HiddenPart("Menu", '[data-testid="stHeader"], [data-testid="stPageLink"]'),
     "tabs": HiddenPart("Tabs", '.stTabs [role="tablist"]'),
     "text": HiddenPart(
         "Heading and text",
-        ".st-key-story, .st-key-question, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
+        ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
         '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
     ),

@@ -124,7 +124,7 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
-    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{max(2.3 * len(rows), 10) + 3:g}rem")
 
 
 def show_training_status(run: PageRun, was_running: bool) -> None:
