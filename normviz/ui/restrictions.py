@@ -23,7 +23,8 @@ _HEADLINE = ".stElementContainer:has(> .stMarkdown :is(h2, h3)):not(:is(.st-key-
 HIDDEN_PARTS = {
     "sidebar": HiddenPart(
         "Sidebar",
-        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked, .st-key-choices',
+        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked, '
+        ".st-key-choices",
     ),
     "menu": HiddenPart("Menu", '[data-testid="stHeader"], [data-testid="stPageLink"]'),
     "tabs": HiddenPart("Tabs", '.stTabs [role="tablist"]'),
