@@ -28,7 +28,7 @@ def build_teaching_page_text(page: str, language: str = DEFAULT_LANGUAGE) -> Pag
 
 
 def translate_page_text(page_text: PageText, language: str) -> PageText:
-    """Return the texts of a page in a language; other pages than `TEACHING_PAGES` have one language."""
+    """Return the texts of a page in a language; unchanged if it is not one of `TEACHING_PAGES`."""
     return build_teaching_page_text(page_text.page, language) if page_text.page in TEACHING_PAGES else page_text
 
 
@@ -139,7 +139,7 @@ PAGE_TEXTS = (
                 why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
                 first="Move the slider to 1: γ and β restore the input.",
                 takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
-                "and 0; extreme first values can prevent learning.",
+                "and 0; extreme initial values can prevent learning.",
             ),
             "history": PanelText(
                 question="Which normalizations are there?",
