@@ -1,6 +1,6 @@
 """Charts of curves with bands, in panels beside each other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,21 +15,18 @@ LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0
 """Position of the legend at the lower edge, at any height."""
 
 BOTTOM_MARGIN = 112
-"""Pixels below a chart for its axis and a legend of two lines."""
+"""Pixels below a chart for its axis and a legend of two lines; sizing.js fits it to the drawn legend."""
 
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
-
-LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
-"""Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
 
 @dataclass(frozen=True)
 class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
-    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
-    with error bars in place of the band; `apart`: True for such markers of `size` pixels without a line.
+    `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
+    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line.
     """
 
     name: str
@@ -38,8 +35,8 @@ class Curve:
     style: int = 0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
-    points: bool = False
-    apart: bool = False
+    has_markers: bool = False
+    is_scatter: bool = False
     size: float = 10
 
 
@@ -94,7 +91,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
-        linear = {"nticks": 6, "rangemode": "tozero" if panel.y.endswith("%") else "normal"}
+        linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
         scale = _make_log_axis(heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
@@ -103,17 +100,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **subplot)
             figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **subplot)
-    margin = {"t": 34, "b": compute_bottom_margin(named), "l": 55, "r": 20}  # half of a number at the end of the axis
+    margin = {"t": 34, "b": BOTTOM_MARGIN, "l": 55, "r": 20}  # half of a number at the end of the axis
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
-
-
-def compute_bottom_margin(names: Iterable[str]) -> int:
-    """Return the margin in pixels below a chart for its axis and a legend of these names, which wraps."""
-    lines, used = 1, 0
-    for width in (ENTRY + LETTER * len(name) for name in names):
-        new_line = used + width > BREADTH
-        lines, used = lines + new_line, width if new_line else used + width
-    return BOTTOM_MARGIN + LINE * (lines - 2)
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
@@ -133,7 +121,7 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
 
 def _spread_bars(panel: CurvePanel) -> dict[str, float]:
     """Return factors on x, by curve, that keep error bars on a logarithmic axis from overlapping."""
-    barred = [curve for curve in panel.curves if curve.points and curve.low is not None]
+    barred = [curve for curve in panel.curves if curve.has_markers and curve.low is not None]
     if "x" not in panel.log or not barred:
         return {}
     places = np.concatenate([curve.x for curve in barred])
@@ -148,10 +136,10 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
-    if curve.low is not None and curve.high is not None and (curve.apart or curve.points):
+    if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
-    if curve.apart:
+    if curve.is_scatter:
         shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
@@ -159,8 +147,8 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         edge = {"mode": "lines", "line": line | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
-    drawn = {"marker": style_marker(curve.style, colours)} if curve.points else {}
-    mode = "lines+markers" if curve.points else "lines"
+    drawn = {"marker": style_marker(curve.style, colours)} if curve.has_markers else {}
+    mode = "lines+markers" if curve.has_markers else "lines"
     x = curve.x if x_factor == 1.0 else curve.x * x_factor
     shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
     figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)

@@ -28,7 +28,7 @@ def build_teaching_page_text(page: str, language: str = DEFAULT_LANGUAGE) -> Pag
 
 
 def translate_page_text(page_text: PageText, language: str) -> PageText:
-    """Return the texts of a page in a language; other pages than `TEACHING_PAGES` have one language."""
+    """Return the texts of a page in a language; unchanged if it is not one of `TEACHING_PAGES`."""
     return build_teaching_page_text(page_text.page, language) if page_text.page in TEACHING_PAGES else page_text
 
 

@@ -347,7 +347,7 @@ def test_the_field_is_opaque_so_that_no_inner_face_shows():
 
 def test_error_bars_of_several_curves_stand_beside_each_other():
     x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 2.0, 3.0])
-    curves = [Curve(name, x, y, k, y - 0.5, y + 0.5, points=True) for k, name in enumerate("abc")]
+    curves = [Curve(name, x, y, k, y - 0.5, y + 0.5, has_markers=True) for k, name in enumerate("abc")]
     panel = CurvePanel("", [*curves, Curve("d", x, y)], log="x")
     found = [np.array(trace["x"]) for trace in draw_curve_panels([panel]).data]
     factors = [each / x for each in found]

@@ -135,7 +135,6 @@ def _describe_nearby(view: View) -> str:
 
 
 def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
-    """Return the headline: the contrast of the right side, before and after normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -177,7 +176,6 @@ def show_pixel_response(
 
 
 def _describe_response(curve: SaturationCurve, eps: float) -> str:
-    """Describe in words the slope, the knee and the final level of a response curve."""
     if not np.isfinite([curve.v, curve.root]).all():
         return "The pixel, or one near it, is no finite number: there is no curve."
     if not curve.v:

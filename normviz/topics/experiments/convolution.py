@@ -92,7 +92,7 @@ def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
 
 def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
     """Return a curve through the means over the seeds of values (points, seeds), with gaps for diverged networks."""
-    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, points=True)
+    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, has_markers=True)
 
 
 def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
@@ -129,7 +129,6 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _format_loss_and_contrast(outcome: Outcome) -> str:
-    """Format the mean training loss and the contrast of the border with intervals: "0.52 ± 0.03 and 0.81 ± 0.02"."""
     return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
 
 
@@ -191,7 +190,6 @@ def _format_headline(ended_outcomes: Outcomes) -> str:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of losses, errors and statistics; one row per padding, scheme and seed."""
     rows = [
         {
             "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best_rate_index], "seed": seed,

@@ -65,7 +65,7 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
             loss = learning.cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 network.collect_statistics(trim_to_batches(x[:STATISTICS_DIGITS], batch)[None])
                 logits, _ = network.measure_responses(digits.validation[0][None])
                 course.add_errors(validation=learning.cross_entropy(logits, digits.validation[1]))

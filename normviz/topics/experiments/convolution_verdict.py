@@ -43,11 +43,11 @@ class Outcome(GridOutcome):
         return self.result["test"][self.best_rate_index]
 
     def get_statistic(self, name: str) -> np.ndarray:
-        """Return a statistic of the last layer, "on" or "deviation", shape (seeds, distances from the border)."""
+        """Return the share of active units ("on") or the "deviation" in the last layer, (seeds, border distances)."""
         return self.result[f"{name}-{LAYER_COUNT}"][self.best_rate_index]
 
     def average_border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the means (seeds,) of a statistic, "on" or "deviation", at the border and at all other positions."""
+        """Return the means (seeds,) of `get_statistic` at the border and at all other positions."""
         values = self.get_statistic(name)
         counts = np.bincount(compute_border_distances(2 * values.shape[1]).ravel())  # all sides are even
         return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
@@ -69,13 +69,13 @@ def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
         return outcomes["layer"].mean_losses - outcomes["batch"].mean_losses
 
 
-def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
+def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, Verdict]:
     """Return two verdicts: on the paper's order and explanation, and on batch norm against layer norm alone.
 
     Args:
         ended: the outcomes with padding, "zeros", and without, "none".
         schemes: the keys of all schemes that are trained.
-        budget: the steps and the batch size in words.
+        training: the steps and the batch size in words.
     """
     padded, bare = ended["zeros"], ended["none"]
     if missing := [SCHEMES[key].label for key in VERDICT_SCHEMES if key not in schemes]:
@@ -83,14 +83,14 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
     if any(key not in found for key in schemes for found in (padded, bare)):
         return (Verdict("open", "Not all networks are trained yet."),) * 2
     condition = (
-        f"{budget}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
+        f"{training}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
         "network is smaller too."
     )
     if min(float(np.mean(padded[key].test_errors)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
         return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
     found = _compare_schemes(padded, bare)
     reason = _judge_border_explanation(found)
-    says = " ".join([_describe_order(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
+    says = " ".join([_describe_losses(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
     extent = describe_extent(
@@ -105,7 +105,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
     )
     return whole, Verdict(
         _judge_batch_norm_lead(found),
-        _describe_order(found, padded),
+        _describe_losses(found, padded),
         condition,
         extent=describe_extent({"the training loss": lead, "the test error": found.get_sign("error")}),
     )
@@ -166,7 +166,7 @@ def _judge_batch_norm_lead(comparisons: Comparisons) -> VerdictKey:
     return "wrong" if comparisons.sides["padded"] == "less" else "open"
 
 
-def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
+def _describe_losses(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return sentences on the losses with padding, and on layer norm's differences from the two other schemes."""
     levels = ", ".join(f"{format_mean(padded[key].mean_losses, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
     named = [f"{format_mean_percent(padded[key].test_errors)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]]

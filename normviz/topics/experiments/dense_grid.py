@@ -60,7 +60,7 @@ class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
             loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 validation, test = network.measure_errors(x, self.batch, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
             if course.share == 1:

@@ -108,7 +108,7 @@ class DropoutTraining(SchemeJob, kind="experiments/dropout", version=4):
             loss = cross_entropy(network.compute_logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 course.add_errors(**few.measure_errors(network, Dropout(seeds, self.share)))
             yield course.make_step(device)
 

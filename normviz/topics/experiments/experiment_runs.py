@@ -76,12 +76,11 @@ def find_results(run: PageRun) -> Results:
 
 
 def _is_next_in_queue(run: PageRun) -> bool:
-    """Return True if the run's jobs are running or the next in the queue."""
     request = run.request
     return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)
 
 
-def compute_share(run: PageRun, results: Results) -> float:
+def compute_progress(run: PageRun, results: Results) -> float:
     """Return the finished share of all jobs, weighted by their seconds; 0 to 1.
 
     A running job counts with its current share, even if an older result of it has a larger one.

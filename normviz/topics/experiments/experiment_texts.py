@@ -41,8 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling "
         "“effectively tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-        why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its "
-        "companions. Running averages are over all classes and tell nothing.",
+        why="The mean of a one-class group shows its class. Batch norm subtracts it from all pictures of the group, "
+        "even from the blank one. Running averages mix all classes.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",

@@ -46,10 +46,10 @@ def is_rate_figure(spec: FigureSpec) -> bool:
 def describe_bands(spec: FigureSpec, networks: int) -> str:
     """Return sentences on a figure's means and intervals; "" without intervals, or if the caption explains them."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
-    curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
+    curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.is_scatter]
     if not curves or "95% interval" in spec.caption:
         return ""
-    has_bars = all(curve.points for curve in curves)
+    has_bars = all(curve.has_markers for curve in curves)
     words = f"{'Bars' if has_bars else 'Bands'}: 95% confidence intervals of these means."
     shift = " Points are shifted sideways so that all bars can be seen." if has_bars else ""
     return f"Lines: means of {networks} networks. {words}{shift}"

@@ -107,7 +107,7 @@ class Outcome:
 
     @classmethod
     def of(cls, way: str, result: Arrays, style: int = 0) -> "Outcome":
-        """Return the outcome of a way to fine-tune, a key of `TUNING_WAYS`, from the result of the job of its mode."""
+        """Return the outcome of a key of `TUNING_WAYS` from the result of its job; `style` as in `Curve`."""
         row = [*LEARNED_PARAMETERS].index(way.partition("-")[2])
         return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), style)
 
@@ -149,9 +149,9 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
 
-def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
-    """Return a curve of mean error rates in per cent with intervals, from `shares` (points, seeds)."""
-    return make_band_curve(outcome.name, x, 100 * shares, outcome.style, points=points)
+def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, has_markers: bool = False) -> Curve:
+    """Return a curve over x of mean error rates in per cent with intervals, from `shares` (values of x, seeds)."""
+    return make_band_curve(outcome.name, x, 100 * shares, outcome.style, has_markers=has_markers)
 
 
 def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
@@ -173,13 +173,13 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
 
 
 def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Yield a figure of the error on the first task by momentum; none before training mode has measured several."""
+    """Yield a figure of the error on the first task by momentum; none without outcomes at several momenta."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
     momenta = make_tuning_job(setting, "train", setting.task).momenta
     curves = [
-        _make_error_curve(each, np.array(momenta), each.get_errors_by_momentum(), points=True) for each in trained
+        _make_error_curve(each, np.array(momenta), each.get_errors_by_momentum(), has_markers=True) for each in trained
     ]
     panel = CurvePanel("First task: test error at the end", curves, "momentum", "test error, %", "x", marks=MOMENTA)
     said = "; ".join(f"{each.name}: {', '.join(each.format_errors_by_momentum(momenta))}" for each in trained)
@@ -278,7 +278,6 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
 
 
 def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of errors; one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,

@@ -169,7 +169,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
                 curves.append(
-                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, points=True)
+                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
                 )
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
@@ -185,7 +185,6 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
 
 
 def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
-    """Return a heat map of the mean test error by initial γ and β, for the scheme at position `k`."""
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)

@@ -123,7 +123,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Return a heat map of the final mean test error by scheme and learning rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
@@ -189,7 +188,7 @@ def _split_by_normalization(
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
-    """Return the verdict on whether batch norm, or without it every scheme, trains at larger rates than none."""
+    """Return the verdict on whether batch norm, or if not chosen all schemes, train at larger rates than no norm."""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)

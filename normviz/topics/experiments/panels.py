@@ -29,7 +29,7 @@ from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-CACHED_NOTE = "Cached for this link."
+CACHED_NOTE = "The result is cached."
 
 RUN_LABELS = ("Run", "Run the rest")
 """Labels of the buttons that start and continue a run."""
@@ -95,7 +95,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
 
 
 def rerun_with_new_seeds(view: View) -> None:
-    """Set the first seed behind the last one of the view, and let the page start the new setting's run."""
+    """Set the first seed to the one after the last seed of the view, and let the page start the run."""
     prefix, given = state.PREFIX + state.make_name_prefix(view["show"]), state.get_shown_values(view)
     st.session_state[prefix + "seed"] = (given["seed"] + given["seeds"]) % SEED_BOUND
     st.session_state[AUTOSTART_KEY] = True
@@ -125,17 +125,17 @@ def show_run_status(
     labels: tuple[str, str] = RUN_LABELS,
     note: str = "",
     origin: str | None = None,
-    on_again: Callable[[], None] | None = None,
+    on_repeat: Callable[[], None] | None = None,
 ) -> None:
-    """Show the progress of a run, with the buttons that start, pause and cancel it.
+    """Show the progress of a run with buttons to start, pause, cancel or repeat it, labelled by `labels` and `note`.
 
     Args:
         run: the run.
-        found: their results so far.
+        results: of its jobs so far.
         labels: labels of the button that starts all jobs, or the rest of them.
         note: the text beside that button; by default the number of done parts.
         origin: the tooltip of that text.
-        on_again: callback of the button that runs other seeds when this run is done; None: no button.
+        on_repeat: callback of the button that runs other seeds when this run is done; None: no button.
     """
     ready, whole = sum(map(is_complete, results.values())), len(run.shown)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
@@ -146,7 +146,7 @@ def show_run_status(
                 st.button("Resume", on_click=run.start, key="resume run", type="primary")
             else:
                 st.button("Pause", on_click=run.pause, key="pause run")
-            st.progress(experiment_runs.compute_share(run, results), _describe_progress(run, ready), width="stretch")
+            st.progress(experiment_runs.compute_progress(run, results), _describe_progress(run, ready), width="stretch")
         elif ready < whole:
             label = labels[ready > 0]
             st.button(
@@ -158,10 +158,10 @@ def show_run_status(
             told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
             st.markdown(note or told, width="content", help=origin)
         else:
-            if on_again is not None:
-                st.button("Run with other seeds", on_click=on_again, key="run again")
+            if on_repeat is not None:
+                st.button("Run with other seeds", on_click=on_repeat, key="run again")
             devices = format_device_list(str(arrays["device"]) for arrays in results.values())
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_describe_storage()}")
+            st.caption(f"Computed on the {devices}. {_describe_storage()}")
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged(run.shown):
@@ -192,8 +192,8 @@ def _describe_storage() -> str:
     )
 
 
-def show_report(report: Report, why: str, about: str, theme: str, working: bool, networks: int) -> None:
-    """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
+def show_report(report: Report, why: str, about: str, theme: str, is_running: bool, network_count: int) -> None:
+    """Show a report: headline, verdict and its reason (`why`), the first figure, the data (`about`), then the rest.
 
     While networks train, curves over the training steps come first. Figures of chosen learning rates are folded.
 
@@ -202,10 +202,10 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
         why: the reason of a verdict that has none of its own.
         about: the data and the network, in a line.
         theme: the theme of the figures.
-        working: True while networks train.
-        networks: number of networks behind the mean of a curve.
+        is_running: True while networks train.
+        network_count: number of networks behind the mean of a curve.
     """
-    figures = sorted(report.figures, key=lambda each: working and not has_step_axis(each))
+    figures = sorted(report.figures, key=lambda each: is_running and not has_step_axis(each))
     verdict = report.verdict
     why = f" {verdict.why or why}" if verdict.word != "open" else ""
     st.markdown(f"### {report.headline}")
@@ -215,7 +215,7 @@ def show_report(report: Report, why: str, about: str, theme: str, working: bool,
             st.markdown(figures[0].note)
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
             st.markdown(figures[0].caption)
-            about = f"{about} {describe_bands(figures[0], networks)}"
+            about = f"{about} {describe_bands(figures[0], network_count)}"
         else:
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
         _show_data(about)

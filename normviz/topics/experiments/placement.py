@@ -143,10 +143,10 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
-def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
-    """Return one curve for each placement: the means with intervals of its values (points, seeds), given by name."""
+def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], has_markers: bool = True) -> list[Curve]:
+    """Return a curve over x for each placement: means and intervals of its `values`, (len(x), seeds), by name."""
     return [
-        make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), points=points)
+        make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), has_markers=has_markers)
         for name, each in values.items()
     ]
 
@@ -158,9 +158,11 @@ def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
 
 
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
-    """Return a figure of the last layer's gradient norm by number of layers: the ratio, and each placement."""
+    """Return a figure of the last layer's gradient norm by number of layers: post over pre, and each placement."""
     layers = np.array(LAYER_COUNTS)
-    ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, points=True)
+    ratio = make_band_curve(
+        "Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, has_markers=True
+    )
     root = Curve("√L", layers, np.sqrt(layers), -1)
     each = _make_placement_curves(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
     panels = [
@@ -178,8 +180,6 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
 
 
 def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
-    """Return a figure of the test error by learning rate, in one panel with a warm-up and in one without."""
-
     def errors(outcome: GridOutcome) -> np.ndarray:
         return 100 * outcome.errors_by_rate
 
@@ -349,7 +349,6 @@ def _judge_mean_square_growth(chain: Arrays) -> Verdict:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of final errors; one row per rate and seed."""
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for name, outcomes in ended_outcomes.items():
         for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):

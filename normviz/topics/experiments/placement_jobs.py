@@ -77,7 +77,7 @@ class PlacementTraining(SchemeJob, kind="experiments/placement/training", versio
             loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss, share)
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 network.collect_statistics(x[None, : STATISTICS_DIGITS // self.batch * self.batch])
                 validation, test = (
                     compute_error_rate(network.infer_logits(unseen[None]), classes) for unseen, classes in digits[1:]

@@ -30,7 +30,7 @@ def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
 def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
     """Return one curve for each scheme: the gradient's growth factor per step back at the points `x`."""
     return [
-        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], style, points=True)
+        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], style, has_markers=True)
         for k, (label, style) in enumerate(zip(setting.labels, setting.styles, strict=True))
     ]
 
@@ -98,7 +98,10 @@ def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
 def judge_gradients(
     setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
 ) -> Verdict:
-    """Return the verdict on whether invariance to re-scaling keeps gradients from vanishing and exploding."""
+    """Return the verdict on vanishing or exploding gradients over γ (`together`, `apart`) and weight scales (`scaled`).
+
+    `together`, `apart`: results over γ with Wh + Ux or each normalized; `scaled`: over the first weights at γ = `gain`.
+    """
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
         return Verdict("open", "Gradients back in time: not computed yet.")
     factors = _compute_step_factors(scaled["norms"])

@@ -140,7 +140,7 @@ class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
         return len(self.points) * STEPS_BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure one point after the other, on sequences of several digits, and yield the result so far after each."""
+        """Measure gradients for each pair of weight scale and γ, and yield the result so far after each."""
         from normviz.train import learning
         from normviz.train.dense import load_digit_parts
         from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences, measure_state_gradients

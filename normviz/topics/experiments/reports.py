@@ -48,22 +48,21 @@ class Verdict:
         return f"Holds {self.extent}" if self.word == "holds-if" and self.extent else VERDICT_TEXTS[self.word]
 
 
-def describe_extent(signs: Mapping[Any, int], before: str = "for", noun: str = "") -> str:
-    """Return in words where a claim holds, to follow "Holds": "for batches of 2, but not for 8".
+def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: str = "") -> str:
+    """Return in words where a claim holds, to follow "Holds": "for batches of 2, is unclear for 4".
 
     Args:
         signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
-        before: the preposition of the names.
+        preposition: of the names.
         noun: the words between the preposition and the first names.
 
     Example:
         >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
-        'for batches of 2, but not clearly for 4, not for 8'
+        'for batches of 2, is unclear for 4 and does not hold for 8'
     """
-    starts = {1: f"{before} {noun}", 0: f"not clearly {before} ", -1: f"not {before} "}
+    starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
-    return f"{parts[0]}, but {', '.join(parts[1:])}" if groups[1] and parts[1:] else ", ".join(parts)
+    return join_words([f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names], "and")
 
 
 def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
@@ -75,10 +74,7 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Return the key of a verdict from signs: "holds" if all are 1, "holds-if" if some are, else "wrong" or "open".
-
-    "wrong" if one of them is −1, "open" if all are 0.
-    """
+    """Return "holds" if all signs are 1, "holds-if" if some are, else "wrong" if one is −1, or "open" if all are 0."""
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
@@ -86,12 +82,16 @@ def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
     """Join verdicts, given by topic, into one verdict with their combined key and all sentences, each once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
     signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
+    plain = {
+        sign: [topic for topic, each in verdicts.items() if signs.get(each.word) == sign] for sign in signs.values()
+    }
     extents = [
-        describe_extent({topic: signs[each.word] for topic, each in verdicts.items() if each.word in signs}),
-        *(f"for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
+        *([f"holds for {join_words(plain[1], 'and')}"] if plain[1] else []),
+        *(f"holds for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
+        *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
     ]
     says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdicts(words), says, condition, extent="; ".join(filter(None, extents)))
+    return Verdict(combine_verdicts(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
@@ -170,9 +170,9 @@ def make_band_curve(
     x: np.ndarray,
     values: np.ndarray,
     style: int,
-    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
-    points: bool = False,
-    apart: bool = False,
+    transform: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    has_markers: bool = False,
+    is_scatter: bool = False,
 ) -> Curve:
     """Return a curve of the means over the seeds of `values`, with a band of 95% intervals.
 
@@ -181,12 +181,12 @@ def make_band_curve(
         x: the positions of the values, (…).
         values: (…, seeds).
         style: index of the curve's colour, dash and marker.
-        scale: function of the means and of the ends of the intervals, such as `clip_to_percent`.
-        points: True to mark each value.
-        apart: True to draw nothing between the values.
+        transform: function of the means and of the ends of the intervals, such as `clip_to_percent`.
+        has_markers: True to mark each value.
+        is_scatter: True for markers without a line.
     """
-    mean, low, high = map(scale, estimate_band(values))
-    return Curve(name, x, mean, style, low, high, points, apart)
+    mean, low, high = map(transform, estimate_band(values))
+    return Curve(name, x, mean, style, low, high, has_markers, is_scatter)
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -194,9 +194,9 @@ def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def start_table(networks: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
+def start_table(seeds: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
     """Return the columns `name` and "seed" of a table with a row for every value and seed."""
-    return {name: [value for value in values for _ in networks], "seed": [*networks] * len(values)}
+    return {name: [value for value in values for _ in seeds], "seed": [*seeds] * len(values)}
 
 
 def format_percent(share: float) -> str:

@@ -108,7 +108,7 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return test errors (seeds,) by key of `VARIANTS`, each with the settings of lowest validation error.
+    """Return test errors (seeds,) of the scheme at position k by key of `VARIANTS`, at the lowest validation error.
 
     The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """
@@ -165,7 +165,7 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
     for style, name in enumerate(VARIANTS):
         errors = 100 * np.stack([each[name] for each in levels.values()])
         beside = places + POINT_OFFSET * (style - (len(VARIANTS) - 1) / 2)
-        curves.append(make_band_curve(name, beside, errors, style, apart=True))
+        curves.append(make_band_curve(name, beside, errors, style, is_scatter=True))
     names = [setting.labels[k] for k in levels]
     panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -188,7 +188,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
             means = np.log10(np.maximum(each[:, :, j], MIN_DRAWN_EPS)).mean(1)
             layers = np.arange(1, len(each) + 1)
             label, style = setting.labels[k], setting.styles[k]
-            curves.append(make_band_curve(label, layers, means, style, lambda logs: 10**logs, points=True))
+            curves.append(make_band_curve(label, layers, means, style, lambda logs: 10**logs, has_markers=True))
         marks = curves[0].x.tolist()
         panels.append(CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=marks))
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)
@@ -214,22 +214,22 @@ VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
 additional L1 term; each with "better", "worse" or "unclear"."""
 
 
-def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
-    """Return for each scheme three comparisons of variants' test errors: both − plain, ε − plain, both − ε."""
+def _compare_variants(errors: Mapping[int, VariantErrors]) -> VariantEffects:
+    """Return by scheme how a learned ε and an L1 term change its test error: both − plain, ε − plain, both − ε."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
-    found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
+    found = [compare_seed_by_seed(each[a], each[b]) for each in errors.values() for a, b in pairs]
     words = {-1: "better", 0: "unclear", 1: "worse"}
     named = [(change, words[sign]) for change, sign in zip(found, find_clear_signs(found), strict=True)]
-    return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
+    return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(errors)]
 
 
-def _judge_test_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
-    """Return the verdict on whether a learned ε with an L1 term lowers the test error of every scheme."""
-    if len(levels) < len(setting.rows):
+def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> Verdict:
+    """Return the verdict on whether a learned ε with an L1 term lowers the test `errors` of every scheme."""
+    if len(errors) < len(setting.rows):
         return NOT_TRAINED
     texts, together = [], {}
-    for k, (both, alone, more) in _compare_variants(levels):
-        plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
+    for k, (both, alone, more) in _compare_variants(errors):
+        plain, learned, all_of_it = (format_mean_percent(errors[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
             f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "
             f"({_format_change(*alone)}), {all_of_it} with both ({_format_change(*both)}); the L1 term adds "

@@ -71,7 +71,7 @@ class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
             loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss + penalty * network.measure_centred_magnitudes())
             course.add_losses(loss)
-            if course.is_measured:
+            if course.is_measurement_due:
                 seen = x[few].repeat(copies, 1, 1)
                 validation, test = network.measure_errors(seen, BATCH_SIZE, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)

@@ -171,7 +171,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of times; one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(
@@ -248,7 +247,7 @@ def _make_ratio_panel(
     for place, (style, (label, of)) in enumerate(zip(styles, ratios.items(), strict=True)):
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
-        each.append(Curve(label, at, middle, style, low, high, apart=True))
+        each.append(Curve(label, at, middle, style, low, high, is_scatter=True))
     sizes = [f"{int(np.prod(shape)):,}" for shape in shapes]
     return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 

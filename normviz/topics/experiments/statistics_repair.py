@@ -147,10 +147,9 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error by strength of the shift."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
-        make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
+        make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, has_markers=True)
         for k, (name, errors) in enumerate(lines.items())
     ]
     panel = CurvePanel(f"{SHIFT_NAMES[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
@@ -163,7 +162,6 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error by number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [
@@ -171,7 +169,8 @@ def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, Gr
             f"Own statistics, strength {typeset(SHIFT_LEVELS[level])}",
             [
                 make_band_curve(
-                    each.name, np.array(TEST_BATCH_SIZES), 100 * sizes[each.name][:, level], each.style, points=True
+                    each.name, np.array(TEST_BATCH_SIZES), 100 * sizes[each.name][:, level], each.style,
+                    has_markers=True,
                 )
                 for each in ended_outcomes.values()
             ],

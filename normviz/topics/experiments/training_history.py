@@ -57,7 +57,7 @@ class TrainingHistory:
         self.extra_results: Arrays = {}
 
     @property
-    def is_measured(self) -> bool:
+    def is_measurement_due(self) -> bool:
         """True if errors are due after the last added step."""
         return len(self.losses) in self.marks
 

@@ -150,10 +150,10 @@ class Outcome(NamedTuple):
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """The key for how the losses of the matched twin differ from those with weight decay, over all seeds.
+        """The relation of losses with weight decay to those without it, at a rate that grows as the weights (matched).
 
-        "same" or "apart"; "rounding" if a single rounding separates twins as far; "nothing" if weight decay
-        changes nothing in these networks; "diverged" if losses are not finite.
+        "same" or "apart", over all seeds; "rounding" if a single rounding separates twins as far; "nothing" if weight
+        decay changes nothing in these networks; "diverged" if losses are not finite.
         """
         plain, matched, rounded = self.gaps[PLAIN], self.gaps[MATCHED], self.gaps[ROUNDED]
         if not np.isfinite(rounded).all():
@@ -196,7 +196,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of the twins' losses and gaps; one row per scheme, seed and twin."""
     return tabulate([
         {
             "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
@@ -254,14 +253,14 @@ def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, 
     )  # fmt: skip
 
 
-def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Return a figure of the twins' effective learning rates η/‖W‖² by step, with a panel for each scheme."""
+def _draw_effective_rates(results: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+    """Return a figure of effective learning rates η/‖W‖² by step, with and without decay, by scheme."""
     panels = [
         CurvePanel(
             row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
             "η/‖W‖²", "y",
         )
-        for row, each in found.items()
+        for row, each in results.items()
     ]  # fmt: skip
     said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
@@ -343,19 +342,23 @@ _KINDS = {
 }
 
 
-def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool) -> str:
-    """Return sentences on the losses of a scheme's twins; `is_clear` is True if weight decay clearly changes them."""
+def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_clear: bool) -> str:
+    """Return sentences on a scheme's losses with and without weight decay; `is_clear`: the change is significant."""
     why = ""
     if setting.eps and is_length_invariant(setting, row):
         why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
-    gap = f", by up to {_format_geometric_mean(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
-    kind = _KINDS[found.twin_relation].format(gap=gap, rounded=_format_geometric_mean(found.gaps[ROUNDED]), why=why)
+    gap = (
+        f", by up to {_format_geometric_mean(outcome.gaps[MATCHED])}"
+        if np.isfinite(outcome.gaps[MATCHED]).all()
+        else ""
+    )
+    kind = _KINDS[outcome.twin_relation].format(gap=gap, rounded=_format_geometric_mean(outcome.gaps[ROUNDED]), why=why)
     name = capitalize_first(setting.names[setting.rows.index(row)])
-    if found.twin_relation == "diverged":
+    if outcome.twin_relation == "diverged":
         return f"{name}: {kind[0].lower()}{kind[1:]}."
     levels = [
         f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "infinite (diverged)"
-        for mean, half in zip(*estimate_mean(found.losses), strict=True)
+        for mean, half in zip(*estimate_mean(outcome.losses), strict=True)
     ]
     difference = "a clear difference" if is_clear else "no clear difference"
     return (

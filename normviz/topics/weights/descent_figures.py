@@ -73,7 +73,6 @@ def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
 
 
 def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
-    """Draw the loss as contours, coloured by its logarithm."""
     figure.add_contour(
         x=x, y=y, z=np.log(losses), ncontours=8, line={"width": 0.5, "color": colours.muted}, opacity=0.5,
         colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
@@ -89,7 +88,7 @@ def draw_values_by_step(
     has_legend: bool = True,
     mark: tuple[int, float] | None = None,
 ) -> Figure:
-    """Return a figure of curves of one quantity, by name, over the steps up to `step`.
+    """Return a figure of curves of one quantity, by name, up to `step`; `first_style` is the style of the first curve.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     A third curve is thinner.

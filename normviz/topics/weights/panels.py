@@ -76,7 +76,6 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int) -> None:
-    """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
     drawn, scaled = {name: runs[key] for key, name in RUN_NAMES.items()}, name_scaled_run(view)
     if is_compared := view["scaled"] and is_relevant(view, "scaled"):
@@ -110,7 +109,6 @@ _DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
 
 
 def _explain_runs(names: list[str], theme: str) -> None:
-    """Show what the named runs train, in the style of their curves."""
     line = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 {}em) 0 / 100% 4px no-repeat; width: 2.7em"
     shown = zip(names, THEMES[theme].lines, _DASHES, _SENTENCES, strict=False)  # one each, in their order
     show_legend((line.format(hue, *dash), capitalize_first(name), text) for name, hue, dash, text in shown)
@@ -197,7 +195,6 @@ def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Return sentences on why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""

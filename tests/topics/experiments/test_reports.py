@@ -18,7 +18,7 @@ def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
     assert course.marks.tolist() == [1, 4]
     for step in range(1, 5):
         course.add_losses(torch.tensor([[step, 10.0 * step]]))
-        if course.is_measured:
+        if course.is_measurement_due:
             course.add_errors(test=torch.tensor([[0.1 * step, 0.2]]))
         result = course.make_step(cpu).result()
         assert (result["share"], str(result["device"])) == (step / 4, "CPU")
@@ -55,8 +55,10 @@ def test_errors_that_clearly_fall_in_the_second_half_of_the_training_are_undertr
 
 
 def test_a_band_is_scaled_with_its_ends():
-    curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, points=True)
-    assert (curve.style, curve.points, curve.apart) == (3, True, False)
+    curve = make_band_curve(
+        "Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, clip_to_percent, has_markers=True
+    )
+    assert (curve.style, curve.has_markers, curve.is_scatter) == (3, True, False)
     assert curve.y.tolist() == pytest.approx([20.0, 0.1])
     assert curve.low[0] == 0.1
     assert curve.high[0] > 40
@@ -64,9 +66,12 @@ def test_a_band_is_scaled_with_its_ends():
 
 def test_a_verdict_under_a_condition_names_it():
     part = Verdict("holds-if", "So.", extent=describe_extent({"rate 0.01": 1, "the best rates": 0}, "at"))
-    assert part.text == "Holds at rate 0.01, but not clearly at the best rates"
+    assert part.text == "Holds at rate 0.01 and is unclear at the best rates"
     found = join_verdicts({"A": Verdict("holds", "So."), "B": part, "C": Verdict("wrong", "No.")})
-    assert found.text == "Holds for A, but not for C; for B at rate 0.01, but not clearly at the best rates"
+    assert (
+        found.text
+        == "Holds for A. It holds for B at rate 0.01 and is unclear at the best rates. It does not hold for C"
+    )
     assert found.says == "So. No."
     assert join_verdicts({"A": Verdict("holds", "So."), "B": Verdict("open", "")}).text == "Is not decided yet"
 

@@ -207,7 +207,6 @@ def format_costliest_mistakes(measured: dict[str, np.ndarray], view: View, conve
 
 
 def _show_reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
-    """Show the description and the accuracy cost of every case, grouped by the network's mode."""
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [

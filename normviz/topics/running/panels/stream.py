@@ -179,7 +179,6 @@ def _colour_latex(text: str, mode: str, theme: str) -> str:
 def _show_update(
     convention: Convention, view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
-    """Show the last update of the running mean and variance as equations with numbers."""
     if not position:
         return
     unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).element_count

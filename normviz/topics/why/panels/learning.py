@@ -63,7 +63,6 @@ def _join_levels(levels: Mapping[str, str]) -> str:
 
 
 def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Return a caption that describes the training, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
@@ -74,7 +73,6 @@ def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
 
 
 def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
-    """Show the accuracy after training by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best_rate_index] for name, sweep in sweeps.items()}
     levels = {name: format_mean_percent(accuracy) for name, accuracy in best.items()}
@@ -82,7 +80,7 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     lines = []
     for k, (name, sweep) in enumerate(sweeps.items()):
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(sweep.accuracy))
-        lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
+        lines.append(Curve(name, np.array(RATES), mean, k, low, high, has_markers=True))
     panel = CurvePanel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
     told = "; ".join(
         f"{name} {', '.join(f'{100 * each:.0f}%' for each in sweep.accuracy.mean(1))}" for name, sweep in sweeps.items()

@@ -92,7 +92,7 @@ def _draw_saturation(learned: Mapping[str, LearningResults], theme: str) -> None
     lines = []
     for k, (name, run) in enumerate(learned.items()):
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(run.saturated, 0))
-        lines.append(Curve(name, layers, mean, k, low, high, points=True))
+        lines.append(Curve(name, layers, mean, k, low, high, has_markers=True))
     told = "; ".join(f"{line.name}: {', '.join(f'{share:.0f}%' for share in line.y)}" for line in lines)
     panel = CurvePanel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
     show_figure(
@@ -104,7 +104,6 @@ def _draw_saturation(learned: Mapping[str, LearningResults], theme: str) -> None
 
 
 def _find_axis_limits(bands: list[np.ndarray]) -> tuple[float, float]:
-    """Return the lower and upper limit of a vertical axis that fits all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
     low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
