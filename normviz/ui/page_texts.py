@@ -139,7 +139,7 @@ PAGE_TEXTS = (
                 why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
                 first="Move the slider to 1: γ and β restore the input.",
                 takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
-                "and 0; extreme first values can prevent learning.",
+                "and 0; extreme initial values can prevent learning.",
             ),
             "history": PanelText(
                 question="Which normalizations are there?",
