@@ -73,11 +73,21 @@ def deviation(groups, channel):
     return xhat("group", groups)[0, :, :, channel].std()
 
 
-def mixes(scheme):
-    """Whether x̂ of the first example changes with the last one."""
+def xhat_after_change(scheme):
+    """x̂ of the first example after the last one is multiplied by 3."""
     x = tensor()
     x[-1] *= 3
-    return not np.array_equal(normalize(x, SCHEMES[scheme], EPS).xhat[0], xhat(scheme)[0])
+    return normalize(x, SCHEMES[scheme], EPS).xhat[0]
+
+
+def first_after_change(scheme):
+    """x̂ of the element that is orange at first, after the last example is multiplied by 3."""
+    return xhat_after_change(scheme)[0, 0, 0]
+
+
+def mixes(scheme):
+    """Whether x̂ of the first example changes with the last one."""
+    return not np.array_equal(xhat_after_change(scheme), xhat(scheme)[0])
 
 
 def padding_matters(scheme):
