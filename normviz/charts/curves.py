@@ -92,7 +92,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
-        scale = _make_log_axis(heights) if "y" in panel.log else linear
+        scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
