@@ -103,7 +103,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "learning rate.",
     ),
     ExperimentText(
-        "convolution", "Convolutions", ("L09", "B16"), "Is the border why layer norm helps CNNs less?",
+        "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
         claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
         "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
         "(Ba et al. 2016, section 6.7).",
