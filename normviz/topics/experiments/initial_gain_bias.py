@@ -262,7 +262,7 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    extent = f"for {better + worse} of {count} initial values other than γ = 1, β = 0"
+    extent = f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
     return Verdict(word, " ".join(texts), condition, extent=extent)
 
 
