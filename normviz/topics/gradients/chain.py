@@ -63,15 +63,18 @@ def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
     """Return the terms that a backward step, such as "dx", adds up: arrays (H,) by formula; empty for other steps.
 
     The terms of ∂L/∂s and ∂L/∂μ are summed over the elements, those of ∂L/∂v and ∂L/∂x element by element. Each term of
-    ∂L/∂x belongs to one path: no part of ∂L/∂μ comes through the variance, since v sums to 0.
+    ∂L/∂x, in terms of d = ∂L/∂x̂, belongs to one path: no part of ∂L/∂μ comes through the variance, since v sums to 0.
     """
     count, inverse = len(values.x), 1 / values.root if values.root else 0.0
-    direct = {"① ∂L/∂x̂ / s": values.dxhat * inverse}
-    variance = {f"③ ∂L/∂σ² · 2v/{count}": values.dvariance * 2 * values.v / count}
+    direct, variance = values.dxhat * inverse, values.dvariance * 2 * values.v / count
     found = {
         "droot": {"−∂L/∂x̂ · v / s²": -values.dxhat * values.v * inverse**2},
-        "dv": direct | variance,
+        "dv": {"① ∂L/∂x̂ / s": direct, f"③ ∂L/∂σ² · 2v/{count}": variance},
         "dmean": {"−∂L/∂v": -values.dv},
-        "dx": direct | {f"② ∂L/∂μ / {count}": np.full(count, values.dmean / count)} | variance,
+        "dx": {
+            "① d / s": direct,
+            "② −mean(d) / s": np.full(count, values.dmean / count),
+            "③ −x̂ · mean(d·x̂) / s": variance,
+        },
     }
     return found.get(step, {})

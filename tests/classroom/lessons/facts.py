@@ -149,23 +149,23 @@ def test_error(scheme, size):
 
 
 @cache
-def trained(scheme, optimizer="sgd"):
+def trained(scheme, **link):
     """What the page computes of one row: its setting and results."""
-    setting, results = build_table_setting(clean_values(PARAMS, {"optimizer": optimizer})[0]), TableResultCache()
+    setting, results = build_table_setting(clean_values(PARAMS, link)[0]), TableResultCache()
     results.compute_missing([SCHEMES[scheme]], setting)
     return setting, results
 
 
 def cell(key, optimizer="sgd"):
     scheme, _, change = key.partition(".")
-    found = build_cells([SCHEMES[scheme]], *trained(scheme, optimizer))
+    found = build_cells([SCHEMES[scheme]], *trained(scheme, optimizer=optimizer))
     return next(each for each in found if each.transformation == change)
 
 
-def losses(key, follow=True):
+def losses(key, follow=True, **link):
     """The losses of network and twin, (steps, 2)."""
     scheme, _, change = key.partition(".")
-    setting, results = trained(scheme)
+    setting, results = trained(scheme, **link)
     networks = [ORIGINAL, find_network_index(TRANSFORMATIONS[change], follow)]
     return results.get_losses(SCHEMES[scheme], setting)[:, networks]
 
@@ -202,8 +202,8 @@ def lengths():
     return train_single(RateSetting()).length[:, 0]
 
 
-def chain():
-    return compute_chain(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
+def chain(shift=0.0):
+    return compute_chain(np.array([1.0, 2, 4, 1]) + shift, np.array([1, 0, -1, 0.5]), EPS)
 
 
 def dx_of_three():

@@ -105,15 +105,14 @@ def _format_paths_formula(count: int, theme: str) -> str:
 
 
 def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return the columns of a table, by name, with a row for each term of a gradient and one for their sum."""
+    """Return a table's columns, by name: a row for each term of a gradient and for their sum, and the rows' sums."""
     total, least = getattr(values, step), _find_zero_threshold(values)
-    rows = dict(terms)
-    if np.ndim(total):
-        rows["**sum**"] = total
-    columns = {"": list(rows)} | {
-        ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))
+    rows = terms | ({"**sum**": total} if np.ndim(total) else {})
+    return {
+        "d = ∂L/∂x̂" if step == "dx" else "": list(rows),
+        **{ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))},
+        "sum": [f"**{format_values(row.sum(), least)}**" for row in rows.values()],
     }
-    return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
 def describe_chain_step(values: ChainValues, step: str) -> str:
