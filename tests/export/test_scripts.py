@@ -214,7 +214,7 @@ def find_pair_numbers(view):
 
 
 def find_chain_numbers(view):
-    one = compute_chain(*(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"])
+    one = compute_chain(*(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"], view["centred"])
     return [one.mean, one.variance, one.root, *one.xhat, one.droot, one.dvariance, *one.dx]
 
 
