@@ -139,7 +139,7 @@ def play(page: Page) -> None:
 def run(page: Page) -> None:
     """Run an experiment to its end."""
     page.get_by_role("button", name="Run · about").click()
-    page.get_by_text("Cached for this link").wait_for(timeout=PATIENCE)
+    page.get_by_text("The result is cached").wait_for(timeout=PATIENCE)
 
 
 SCHEMES = (

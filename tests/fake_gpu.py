@@ -31,8 +31,8 @@ class FakeGpu:
         patch.setattr(devices, "measure_budget", self.budget)
         patch.setattr(fallback, "GPU_FAILURES", fallback.GpuFailures())
 
-    def open(self, name, storage="float32"):
-        self.opened.append(devices.resolve_device(name, storage))
+    def open(self, name, dtype="float32"):
+        self.opened.append(devices.resolve_device(name, dtype))
         return torch.device("cpu")
 
     def budget(self, device):
@@ -49,8 +49,8 @@ class FakeGpu:
     def _fail_start(self, error):
         opened = self.open
 
-        def fails(name, storage="float32"):
-            device = opened(name, storage)
+        def fails(name, dtype="float32"):
+            device = opened(name, dtype)
             if self.on_gpu:
                 raise error
             return device

@@ -39,7 +39,8 @@ FAILURES = {
     "out of memory in the middle": ("middle", FULL),
 }
 TABLE = TableTrainingJob.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
-EXPERIMENT = batch_size.EXPERIMENT.list_jobs(batch_size.Setting(steps=20, seeds=2, schemes=("layer",)))[0]
+SETTING = batch_size.Setting(steps=20, equal="steps", seeds=2, schemes=("layer",))  # all sizes reach the middle
+EXPERIMENT = batch_size.EXPERIMENT.list_jobs(SETTING)[0]
 TWINS = plan_trainings("dense", sample=1)[0]
 JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "twins": TWINS}
 SOON = 60  # seconds that a test waits at most

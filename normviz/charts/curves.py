@@ -1,6 +1,6 @@
 """Charts of curves with bands, in panels beside each other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,10 @@ LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0
 """Position of the legend at the lower edge, at any height."""
 
 BOTTOM_MARGIN = 112
-"""Pixels below a chart for its axis and a legend of two lines."""
+"""Pixels below a chart for its axis and a legend of two lines; sizing.js fits it to the drawn legend."""
 
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
-
-LINE, BREADTH, ENTRY, LETTER = 28, 270, 42, 7
-"""Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +91,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
-        linear = {"nticks": 6, "rangemode": "tozero" if panel.y.endswith("%") else "normal"}
-        scale = _make_log_axis(heights) if "y" in panel.log else linear
+        linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
+        scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
@@ -103,17 +100,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **subplot)
             figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **subplot)
-    margin = {"t": 34, "b": compute_bottom_margin(named), "l": 55, "r": 20}  # half of a number at the end of the axis
+    margin = {"t": 34, "b": BOTTOM_MARGIN, "l": 55, "r": 20}  # half of a number at the end of the axis
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
-
-
-def compute_bottom_margin(names: Iterable[str]) -> int:
-    """Return the margin in pixels below a chart for its axis and a legend of these names, which wraps."""
-    lines, used = 1, 0
-    for width in (ENTRY + LETTER * len(name) for name in names):
-        new_line = used + width > BREADTH
-        lines, used = lines + new_line, width if new_line else used + width
-    return BOTTOM_MARGIN + LINE * (lines - 2)
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:

@@ -73,7 +73,7 @@ def sync_page_values(
     is_relevant: Callable[[View, str], bool],
     repair: Callable[[View], View] = lambda view: {},
 ) -> Iterator[View]:
-    """Read a page's values from its link, yield them to the controls, then write them back to the link.
+    """Read a page's values from its link, corrected by `repair`, yield them to the controls, then write them back.
 
     Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair(view)` returns new values
     for those of a link that do not fit each other.
@@ -156,7 +156,7 @@ def is_history_step() -> bool:
 def restore_values(
     page: str, params: Sequence[Param], is_relevant: Callable[[View, str], bool], repair: Callable[[View], View]
 ) -> tuple[View, ReplacedValues]:
-    """Fill the session with valid values from the link or the session; return them, and the replaced ones.
+    """Fill the session with valid values from a link (corrected by `repair`) or itself; return them, and replaced ones.
 
     The link is trusted when the session starts with it, after a step in the browser's history, and when the page before
     registered it. At any other time it may be an outdated address from a busy browser, or missing. Values that are not
@@ -338,9 +338,9 @@ def draw_segments(
 def create_params(
     declared: type | Mapping[str, Declaration], prefix: str = "", name_prefix: str = ""
 ) -> tuple[Param, ...]:
-    """Return a `Param` for each declared setting of a dataclass, or of a dict of declarations by name.
+    """Return a `Param` for each setting; `prefix` starts its session key, `name_prefix` its name in link and view.
 
-    `prefix` is put before their keys in the session, `name_prefix` before their names in the link and in the view.
+    `declared`: a dataclass, or a dict of declarations by name.
     """
     found = get_declarations(declared) if isinstance(declared, type) else declared
     given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view

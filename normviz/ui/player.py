@@ -18,7 +18,6 @@ TICK_SECONDS = 0.3
 
 
 def _is_fragment_run() -> bool:
-    """Return True if Streamlit runs only a fragment of the page."""
     run = get_script_run_ctx()
     return bool(run and run.fragment_ids_this_run)
 

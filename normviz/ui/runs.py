@@ -122,9 +122,9 @@ class PageRun:
         self.is_wanted, self.is_stopped, self.error = False, True, error
 
     def submit(self, previous: JobRequest | None = None) -> None:
-        """Submit the missing jobs if the page wants them to run, also again after the request's lease ended.
+        """Submit missing jobs if wanted, also after the request's lease ended; jobs that `previous` runs, too, go on.
 
-        Jobs in `previous`, the request of the view before this one, go on.
+        `previous`: the request of the view before this one.
         """
         if self.request is not None and self.request.paused and self.request.is_over:
             self.stop()  # the lease ended in a pause: nothing starts without a click

@@ -46,7 +46,6 @@ class Controls:
         self.draw(*(name for name in self.waiting if name not in excluded))
 
     def _make_widget_options(self, declared: Declaration) -> WidgetOptions:
-        """Return the keyword arguments that all widgets have in common."""
         name = declared.name
         followers = [
             each

@@ -56,7 +56,6 @@ def show_requested_share_dialog(
 
 @st.dialog("Share this page", width="medium")
 def _show_share_dialog(shared_page: SharedPage) -> None:
-    """Show the `SECTIONS` of the dialog, such as links, as tabs if there are several."""
     if len(SECTIONS) == 1:
         draw_link_section(shared_page)
         return
@@ -87,7 +86,6 @@ def draw_link_section(shared_page: SharedPage) -> None:
 
 
 def _choose_restrictions(shared_page: SharedPage) -> dict[str, str]:
-    """Draw the controls for the link's restrictions; return the chosen ones as URL parameters."""
     if any(shared_page.restrictions[name] for name in RESTRICTION_NAMES):
         st.caption("The link of this page hides or locks parts of it. So does the link above.")
         return {}

@@ -86,6 +86,9 @@ export interface Trace {
 
 export interface FigureLayout {
   scene: Scene;
+  margin: { b: number };
+  legend?: { yref?: string };
+  xaxis?: { title?: { text: string } };
   /** All that Plotly knows besides. */
   [property: string]: unknown;
 }

@@ -12,7 +12,7 @@ import { listenToEvent } from "./linked.js";
 import { mount } from "./mount.js";
 import { createPageFile } from "./saved_page.js";
 import { addSaveMenu, createFigureFile } from "./saving.js";
-import { enlargeText, fitPanels, measureSize, watchSize } from "./sizing.js";
+import { enlargeText, fitLegend, fitPanels, measureSize, watchSize } from "./sizing.js";
 
 /** @import {Index, SetValue} from "./component.d.ts" */
 /** @import {CubeMessage} from "./cube.js" */
@@ -191,7 +191,9 @@ export class Plot {
     // An axis that is no longer there would leave its title behind.
     if (this.isDrawn && nameAxes(graph.layout) !== nameAxes(layout)) window.Plotly.purge(graph);
     const drawn = traces.map((trace) => ({ ...trace, ...lit[trace.name ?? ""] }));
+    fitLegend(graph, layout, larger);
     await window.Plotly.react(graph, drawn, layout, config);
+    if (fitLegend(graph, layout, larger)) await window.Plotly.react(graph, drawn, layout, config);
     cube?.follow();
     this.isDrawn = true;
     if (this.element) moveFrame(graph, this.element);

@@ -88,7 +88,7 @@ def build_plot_message(
     library: str = "",
     page: str = "",
 ) -> dict[str, Any]:
-    """Return the `PlotMessage` of messages.d.ts that shows a figure, or a figure with the interaction of a cube.
+    """Return a figure's `PlotMessage`; `library` is the address of plotly.js, `page` that of the page to save it as.
 
     Args:
         figure, key, alt, height, cube: as for `show_figure`.

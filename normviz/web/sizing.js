@@ -9,6 +9,8 @@
 
 const PAUSE = 60; // ms without another change before the figure is drawn: a sidebar slides, a window is dragged
 const PANEL = 14; // rem: the width at which a panel beside others can be read
+const TICKS = 34; // pixels below a chart for the numbers of its axis
+const AXIS = 52; // and for its title
 
 /**
  * Return the factor by which presentation mode enlarges all text.
@@ -74,4 +76,22 @@ export function fitPanels(root, graph, layout) {
   const scrolls = columns > 1 && root.scrollWidth > root.clientWidth;
   root.tabIndex = scrolls ? 0 : -1; // arrow keys scroll it
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // and so does a finger
+}
+
+/**
+ * Set the margin below a figure whose legend is at the lower edge to the height of the drawn legend and of the axis;
+ * return true if it changes.
+ * @param {HTMLElement} graph
+ * @param {FigureLayout} layout
+ * @param {number} larger factor of the text
+ */
+export function fitLegend(graph, layout, larger) {
+  const legend = graph.querySelector(".legend .bg");
+  if (layout.legend?.yref !== "container" || !legend) return false;
+  const { margin } = layout;
+  const axis = layout.xaxis?.title?.text ? AXIS : TICKS;
+  const room = Math.ceil(legend.getBoundingClientRect().height) + axis * larger;
+  const changed = room !== margin.b;
+  margin.b = room;
+  return changed;
 }

@@ -55,7 +55,7 @@ def build_page_template() -> str:
 
 
 def build_web_page(messages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the HTML of a page that shows a figure, by theme.
+    """Return the HTML of a page that shows a figure, from its plot messages by theme.
 
     `messages`: results of `build_plot_message` by theme, "light" and "dark"; the page shows the browser's theme.
 

@@ -40,7 +40,7 @@ def test_a_run_is_watched_and_its_link_shows_the_result(page, server):
     open_page(page, server, SMALL + "1")
     run(page)
     page.locator(".st-key-curves .nv-plot[data-drawn]").wait_for(timeout=STARTED)
-    page.get_by_text("Cached for this link").wait_for(timeout=STARTED)
+    page.get_by_text("The result is cached").wait_for(timeout=STARTED)
     settle(page)
     headline = page.locator(".st-key-work h3").first.inner_text()
     graphs = page.locator(".nv-graph").count()
@@ -48,7 +48,7 @@ def test_a_run_is_watched_and_its_link_shows_the_result(page, server):
     with page.context.browser.new_context() as elsewhere:
         other = open_watched(elsewhere).page
         visit(other, link)
-        other.get_by_text("Cached for this link").wait_for()
+        other.get_by_text("The result is cached").wait_for()
         settle(other)
         assert other.locator(".st-key-work h3").first.inner_text() == headline
         expect(other.locator(".nv-graph")).to_have_count(graphs)

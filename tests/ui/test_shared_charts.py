@@ -31,7 +31,9 @@ def test_no_place_for_a_panel_is_left_empty(count):
 
 def test_points_that_stand_apart_have_bars_and_names_and_no_line():
     low, middle, high = (np.array(each) for each in ([1.0, 2.0], [2.0, 2.5], [4.0, 3.0]))
-    panel = CurvePanel("", [Curve("a", np.arange(2), middle, 1, low, high, apart=True)], marks=(0, 1), names=("x", "y"))
+    panel = CurvePanel(
+        "", [Curve("a", np.arange(2), middle, 1, low, high, is_scatter=True)], marks=(0, 1), names=("x", "y")
+    )
     figure = draw_curve_panels([panel])
     checked(figure)
     (drawn,) = figure.data
@@ -44,7 +46,7 @@ def test_points_that_stand_apart_have_bars_and_names_and_no_line():
 def test_marked_points_on_a_line_have_bars_and_a_line_without_them_has_a_band():
     heights = np.array([2.0, 2.5])
     for points, traces in ((True, 1), (False, 3)):
-        curve = Curve("a", np.arange(2), heights, 1, heights - 1, heights + 2, points=points)
+        curve = Curve("a", np.arange(2), heights, 1, heights - 1, heights + 2, has_markers=points)
         figure = checked(draw_curve_panels([CurvePanel("", [curve])]))
         assert len(figure.data) == traces
         assert ("error_y" in figure.data[-1].to_plotly_json()) == points
@@ -60,7 +62,7 @@ def test_a_logarithmic_axis_is_of_the_numbers_that_it_can_show(values):
 
 
 def test_a_plane_has_equal_units_and_clouds_small_points():
-    cloud = Curve("a", np.zeros(3), np.ones(3), apart=True, size=4)
+    cloud = Curve("a", np.zeros(3), np.ones(3), is_scatter=True, size=4)
     figure = draw_curve_panels([CurvePanel("", [cloud]), CurvePanel("", [cloud], square=3.0)])
     checked(figure)
     assert figure.layout["xaxis2"]["range"] == figure.layout["yaxis2"]["range"] == [-3.0, 3.0]

@@ -226,7 +226,6 @@ def index_toml_lines(text: str) -> dict[LocationInFile, int]:
 
 
 def _build_lesson(key: str, values: Mapping[str, Any]) -> Lesson:
-    """Build the lesson called `key` from checked values."""
     steps = [
         LessonStep(
             **{name: each[name] for name in _STEP if name != "answer"},

@@ -69,7 +69,6 @@ def show_lesson_bar() -> bool:
 
 
 def _show_title(lesson: Lesson, place: LessonPlace, words: Words) -> None:
-    """Show a lesson's title, the number of the step, and buttons to the other steps."""
     number, count = place.step + 1, len(lesson.steps)
     before = LessonPlace(place.key, place.step - 1) if place.step else None
     after = LessonPlace(place.key, place.step + 1) if number < count else None
@@ -143,7 +142,6 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace, language: str) -> None:
 
 
 def _show_page_notes(language: str) -> None:
-    """Show the note for teachers on a page of the app, folded, with a choice of the page."""
     words, notes = get_words("lesson", language), read_page_notes(language)
     titles = {text.page: translate_page_text(text, language).title for text in PAGE_TEXTS}
     with st.expander(words["page-notes"]):
@@ -152,7 +150,6 @@ def _show_page_notes(language: str) -> None:
 
 
 def _show_teacher_note(lesson: Lesson, language: str) -> None:
-    """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
     words = get_words("lesson", language)
     st.markdown(format_teacher_note(lesson.note, words))
     st.download_button(

@@ -45,10 +45,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 
 
 def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], language: str = DEFAULT_LANGUAGE) -> str:
-    """Return the HTML of the one page with all these lessons, with headings and buttons in `language`.
-
-    `pictures` has the file of each link's picture, by link; links without one are missing.
-    """
+    """Return the HTML of one page with all lessons, labelled in `language`; `pictures`: picture files by link."""
     lessons, words = list(lessons), get_words("lesson", language)
     return TEMPLATE.format(
         language=language,
@@ -66,7 +63,6 @@ def build_site_page(lessons: Iterable[Lesson], pictures: Mapping[str, str], lang
 
 
 def _format_row(lesson: Lesson, words: Words) -> str:
-    """Return the HTML of a lesson's entry in the list, with the note for teachers."""
     length = fill_words(words, "length", minutes=lesson.minutes, count=len(lesson.steps))
     return (
         f'<li><a href="#{lesson.key}/1">{format_lesson_html(lesson.title)}</a> <small>{length}</small>'

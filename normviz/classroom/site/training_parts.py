@@ -187,7 +187,6 @@ def build_experiment_parts(view: View) -> list[StepPart]:
 
 
 def _make_report_part(spec: FigureSpec) -> StepPart:
-    """Return a figure of a report as a `StepPart`."""
     return make_plot_part(
         spec.key, lambda theme: DrawnFigure(draw_figure(spec, theme), spec.alt, compute_figure_height(spec))
     )

@@ -137,7 +137,6 @@ class ClaimList(list[Claim]):
 
 
 def _replace_none_by_nan(value: float | None) -> float:
-    """Return the number, or NaN for None."""
     return float("nan") if value is None else value
 
 

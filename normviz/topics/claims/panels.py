@@ -50,7 +50,6 @@ def show(view: View) -> None:
 
 
 def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None:
-    """Show the title of a group of claims; a group that folds has a button for it."""
     words = wording.describe_group(group, len(claims))
     if group in FOLDED_GROUPS and (group in view["open"] or not is_unfolded(view, group, claims)):
         icon = "expand_less" if group in view["open"] else "expand_more"
@@ -67,7 +66,6 @@ def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None
 
 
 def _toggle_group(group: str) -> None:
-    """Open or close a group in the session's state, and so in the link."""
     others = [each for each in st.session_state[OPEN_GROUPS_KEY] if each != group]
     st.session_state[OPEN_GROUPS_KEY] = others if group in st.session_state[OPEN_GROUPS_KEY] else [*others, group]
 

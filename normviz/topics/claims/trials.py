@@ -69,5 +69,4 @@ def expect_at_most(description: str, values: Iterable[float], maximum: float, fa
 
 
 def _replace_infinite_by_none(value: float) -> float | None:
-    """Return a number as JSON can hold it: None if it is not finite."""
     return float(value) if np.isfinite(value) else None

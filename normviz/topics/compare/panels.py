@@ -68,7 +68,6 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 
 def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
-    """Describe which elements share statistics with the element at index `focus`."""
     boxes = wording.SchemeOnShape(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import integer, number_choice
 from normviz.core.text import join_words, typeset
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     from normviz.train.dense import Dense, Digits
     from normviz.train.grouped_batches import GroupedBatches
 
-NETWORK_NAMES = ("batch norm, one class", "batch norm, shuffled", "layer norm")
+NETWORK_NAMES = ("batch norm trained on one-class groups", "batch norm trained on mixed groups", "layer norm")
 """The networks that are compared, by scheme and by the groups of their mini-batches."""
+
+NETWORK_STYLES = (1, 3, 2)
+"""Index of each network's curve style."""
 
 NETWORK_GROUPS = (0, 1, 0)
 """Groups of each network, by the numbers of `normviz.train.grouped_batches`: one class, shuffled, one class."""
@@ -54,11 +57,14 @@ TEST_PICTURES = 800
 MEASUREMENT_COUNT = 8
 """Steps of a training at which the validation error is measured."""
 
+GUESSING_ERROR = 1 - 1 / DIGIT_CLASSES
+"""The error rate of guessing the class."""
+
 TEST_NAMES = {
     "blank": "blank pictures",
-    "same": "digits, one class",
-    "mixed": "digits, shuffled",
-    "inference": "digits, inference",
+    "same": "digits in one-class groups",
+    "mixed": "digits in mixed groups",
+    "inference": "digits, running averages",
 }
 """The tests of the figure: pictures, and their groups or running averages."""
 
@@ -163,7 +169,10 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
         {"validation": result["validation"][:, k]} | {test: result[test][k] for test in TEST_NAMES if test in result}
         for k in range(len(NETWORK_NAMES))
     ]
-    return [GridOutcome(name, name, k, LEARNING_RATES, kept[k]) for k, name in enumerate(NETWORK_NAMES)]
+    return [
+        GridOutcome(name, name, style, LEARNING_RATES, each)
+        for name, style, each in zip(NETWORK_NAMES, NETWORK_STYLES, kept, strict=True)
+    ]
 
 
 def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
@@ -187,27 +196,25 @@ def report(setting: Setting, results: Results) -> Report:
         **{f"error, {words}": [float(error) for each in outcomes for error in each.get_at_best_rate(test)]
            for test, words in TEST_NAMES.items()},
     }  # fmt: skip
-    share = 1 - np.mean(outcomes[0].get_at_best_rate("blank"))
-    headline = f"Batch norm names {100 * share:.0f}% of blank pictures, from their companions."
-    return Report(headline, [_draw_test_errors(outcomes), course], _judge_claim(setting, outcomes), table)
+    error = np.mean(outcomes[0].get_at_best_rate("blank"))
+    headline = f"Batch norm gets {error:.0%} of blank pictures wrong; guessing gets {GUESSING_ERROR:.0%}."
+    return Report(headline, [_draw_test_errors(setting, outcomes), course], _judge_claim(setting, outcomes), table)
 
 
-def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
+def _draw_test_errors(setting: Setting, outcomes: list[GridOutcome]) -> FigureSpec:
     places = np.arange(len(TEST_NAMES))
-    curves = []
+    ends = np.array([-0.5, len(TEST_NAMES) - 0.5])
+    curves = [Curve(f"guess: {GUESSING_ERROR:.0%}", ends, np.full(2, 100 * GUESSING_ERROR), -1)]
     for k, each in enumerate(outcomes):
         errors = 100 * np.stack([each.get_at_best_rate(test) for test in TEST_NAMES], dtype=float)
-        curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, k, is_scatter=True))
-    panel = CurvePanel(
-        "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
-        marks=places.tolist(), names=[*TEST_NAMES.values()],
-    )  # fmt: skip
+        curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, each.style, is_scatter=True))
+    panel = CurvePanel("", curves, "tested on", "wrong answers, %", marks=places.tolist(), names=[*TEST_NAMES.values()])
     said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())
     return FigureSpec(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",
-        "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
-        "training; “digits, one class” and “digits, shuffled” are digits in these groups, normalized by them; "
-        "“inference” uses running averages. The line is chance. Means over the seeds with 95% intervals.",
+        "Points are means over the seeds with 95% intervals.",
+        note=f"Pictures are normalized in groups of {setting.group}, one of them blank. In a one-class group, the "
+        "others share a class.",
     )  # fmt: skip
 
 

@@ -161,7 +161,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of test errors and best rates; one row per batch size and seed."""
     table = start_table(setting.networks, "batch size", [*ended_outcomes])
     for k, row in enumerate(setting.rows):
         outcomes = [each[k] for each in ended_outcomes.values()]
@@ -204,21 +203,22 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, has_markers=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, has_markers=True))
-    budget = "equally many digits" if setting.equal == "examples" else f"{setting.steps} steps"
+    budget = "training on the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
         CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
-    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size." if idle else ""
+    caption = f"{join_words(idle, 'and')}: more than half of the test digits are wrong at every size. " if idle else ""
+    pair = _choose_compared_schemes(setting, ended_outcomes)
+    caption += _describe_sizes(setting, ended_outcomes, pair) if pair else ""
     alt = f"Test error at the end by batch size: {said}."
     note = "" if setting.equal == "examples" else "With small batches, networks see fewer digits in these steps."
     yield FigureSpec("sizes", panels, alt, caption, note=note)
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
-    """Return a figure of the errors of μ and σ of a mini-batch by batch size."""
     sizes = np.array(BATCH_SIZES)
     curves = [
         make_band_curve(name, sizes, noise[what], k, has_markers=True)
@@ -319,7 +319,6 @@ def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: 
 
 
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the comparison at all sizes, or the errors at the smallest trained size until then."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
@@ -355,8 +354,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].final_error_text} and {large[pair[1]].final_error_text}"
     )
     judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
-    others = _describe_sizes(setting, ended_outcomes, pair)
-    says = f"Test error: {'; '.join(words)}.{others}{describe_undertraining(judged)}"
+    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
     examples = f" on batches of {REFERENCE_SIZE}; larger batches take fewer steps, over equally many digits"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
@@ -374,7 +372,7 @@ def _describe_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int,
     texts = {0: f"{name} and {other} do not clearly differ", -1: f"{name} has the lower error"}
     sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
     parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]
-    return f" {capitalize_first('; '.join(parts))}." if parts else ""
+    return f"{capitalize_first('; '.join(parts))}." if parts else ""
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,

@@ -83,7 +83,6 @@ def colour_schemes(view: View, styles: Mapping[str, int], theme: str) -> None:
 
 
 def _list_scheme_options(view: View) -> Sequence[str]:
-    """Return the keys of the schemes that the shown experiment can compare."""
     return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).list_options(
         get_shown_values(view)
     )

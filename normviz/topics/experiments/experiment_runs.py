@@ -76,7 +76,6 @@ def find_results(run: PageRun) -> Results:
 
 
 def _is_next_in_queue(run: PageRun) -> bool:
-    """Return True if the run's jobs are running or the next in the queue."""
     request = run.request
     return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)
 

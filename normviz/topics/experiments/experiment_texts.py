@@ -41,8 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling "
         "“effectively tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-        why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its "
-        "companions. Running averages are over all classes and tell nothing.",
+        why="The mean of a one-class group shows its class. Batch norm subtracts it from all pictures of the group, "
+        "even from the blank one. Running averages mix all classes.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
@@ -68,11 +68,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "section 3.3). So a step that was too large is followed by smaller ones.",
     ),
     ExperimentText(
-        "start", "First gain and bias", ("F04",), "Do the first gain and bias matter?",
-        claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
+        "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
+        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
-        why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no "
-        "gradient. Training corrects milder values.",
+        why="If β is far below −γ, a ReLU passes almost no gradient. With a large γ, training starts from large random "
+        "outputs.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
@@ -103,7 +103,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "learning rate.",
     ),
     ExperimentText(
-        "convolution", "Convolutions", ("L09", "B16"), "Why does layer norm help CNNs less?",
+        "convolution", "Convolutions", ("L09", "B16"), "Is the border why layer norm helps CNNs less?",
         claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
         "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
         "(Ba et al. 2016, section 6.7).",

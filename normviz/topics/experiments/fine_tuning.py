@@ -278,7 +278,6 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
 
 
 def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of errors; one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,

@@ -135,7 +135,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name; one row per scheme, number of discriminator steps, learning rate and seed."""
     return tabulate([
         {
             "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
@@ -166,7 +165,6 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
 
 
 def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the covered modes by step at each scheme's best learning rate; a panel per number of steps."""
     panels = [
         CurvePanel(
             _format_steps_ahead(ahead),

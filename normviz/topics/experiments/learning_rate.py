@@ -123,7 +123,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Return a heat map of the final mean test error by scheme and learning rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():

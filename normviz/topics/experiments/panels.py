@@ -29,7 +29,7 @@ from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-CACHED_NOTE = "Cached for this link."
+CACHED_NOTE = "The result is cached."
 
 RUN_LABELS = ("Run", "Run the rest")
 """Labels of the buttons that start and continue a run."""
@@ -161,7 +161,7 @@ def show_run_status(
             if on_repeat is not None:
                 st.button("Run with other seeds", on_click=on_repeat, key="run again")
             devices = format_device_list(str(arrays["device"]) for arrays in results.values())
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_describe_storage()}")
+            st.caption(f"Computed on the {devices}. {_describe_storage()}")
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged(run.shown):

@@ -180,8 +180,6 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
 
 
 def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
-    """Return a figure of the test error by learning rate, in one panel with a warm-up and in one without."""
-
     def errors(outcome: GridOutcome) -> np.ndarray:
         return 100 * outcome.errors_by_rate
 
@@ -351,7 +349,6 @@ def _judge_mean_square_growth(chain: Arrays) -> Verdict:
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of final errors; one row per rate and seed."""
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for name, outcomes in ended_outcomes.items():
         for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):

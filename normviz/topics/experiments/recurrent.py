@@ -255,7 +255,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
 def _format_headline(
     setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes
 ) -> str:
-    """Return the headline: errors on longer sequences, or before they are known the range of the gradient's factor."""
+    """Return the headline: errors on longer sequences, or until then the range of gradient factors in `together`."""
     other = _choose_other_scheme(setting, runs) if len(runs) == len(setting.rows) else None
     if other is not None and setting.rows[other].key != "none":
         shown = [other, *(k for k, row in enumerate(setting.rows) if row.key == "batch")]
@@ -322,7 +322,6 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
 
 
 def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of test errors at the best rates; one row per sequence length and seed."""
     if not runs:
         return {}
     steps = [setting.steps_per_digit + wait for wait in list_leading_steps(setting.wait)]

@@ -98,7 +98,7 @@ def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
 def judge_gradients(
     setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
 ) -> Verdict:
-    """Return the verdict on whether invariance to re-scaling keeps gradients from vanishing and exploding.
+    """Return the verdict on vanishing or exploding gradients over γ (`together`, `apart`) and weight scales (`scaled`).
 
     `together`, `apart`: results over γ with Wh + Ux or each normalized; `scaled`: over the first weights at γ = `gain`.
     """

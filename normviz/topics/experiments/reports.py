@@ -49,7 +49,7 @@ class Verdict:
 
 
 def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: str = "") -> str:
-    """Return in words for which names a claim holds (sign 1), to follow "Holds": "for batches of 2, but not for 8".
+    """Return in words where a claim holds, to follow "Holds": "for batches of 2, is unclear for 4".
 
     Args:
         signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
@@ -58,12 +58,11 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
 
     Example:
         >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
-        'for batches of 2, but not clearly for 4, not for 8'
+        'for batches of 2, is unclear for 4 and does not hold for 8'
     """
-    starts = {1: f"{preposition} {noun}", 0: f"not clearly {preposition} ", -1: f"not {preposition} "}
+    starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
-    return f"{parts[0]}, but {', '.join(parts[1:])}" if groups[1] and parts[1:] else ", ".join(parts)
+    return join_words([f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names], "and")
 
 
 def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
@@ -83,12 +82,16 @@ def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
     """Join verdicts, given by topic, into one verdict with their combined key and all sentences, each once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
     signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
+    plain = {
+        sign: [topic for topic, each in verdicts.items() if signs.get(each.word) == sign] for sign in signs.values()
+    }
     extents = [
-        describe_extent({topic: signs[each.word] for topic, each in verdicts.items() if each.word in signs}),
-        *(f"for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
+        *([f"holds for {join_words(plain[1], 'and')}"] if plain[1] else []),
+        *(f"holds for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
+        *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
     ]
     says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdicts(words), says, condition, extent="; ".join(filter(None, extents)))
+    return Verdict(combine_verdicts(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")

@@ -171,7 +171,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of times; one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(

@@ -147,7 +147,6 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error by strength of the shift."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, has_markers=True)
@@ -163,7 +162,6 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
-    """Return a figure of the test error by number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [

@@ -196,7 +196,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
-    """Return a table, as columns by name, of the twins' losses and gaps; one row per scheme, seed and twin."""
     return tabulate([
         {
             "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),

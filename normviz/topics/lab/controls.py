@@ -65,7 +65,6 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
 
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
-    """Draw the rarer controls: a custom scheme's fields, ε, learned parameters and the seed."""
     custom.draw_custom_controls([scheme.key], view, get_view_lengths)
     if has_parameter(scheme, "radius"):
         draw_mean_window_controls(["H", "W", "C"])

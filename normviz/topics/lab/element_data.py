@@ -66,7 +66,6 @@ def build_element_data(
 
 
 def _format_parameter_note(scheme: Scheme) -> str:
-    """Return a note on the scheme's γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
     notes = [f"{join_words(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
@@ -152,7 +151,6 @@ def _find_largest_finite(values: np.ndarray) -> float:
 
 
 def _format_colour_caption(pictures: list[dict]) -> str:
-    """Return a sentence on the pictures' colours and scales."""
     scales: dict[float, list[str]] = {}
     for each in pictures:
         scales.setdefault(each["largest"], []).append(each["title"])

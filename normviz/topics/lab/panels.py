@@ -40,10 +40,7 @@ from normviz.web.components.plot import show_figure
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
-    """Show the scheme's name, and a property of its output for x, such as mean 0, or else what it computes.
-
-    `threshold`: the learned τ of a scheme that has one.
-    """
+    """Show the scheme's name, and a property of its output at the learned threshold, such as mean 0, or its idea."""
     aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_weight_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
@@ -147,7 +144,6 @@ def _make_statistics_map(
 
 
 def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
-    """Make the heat map of the covariance matrix of a whitening scheme."""
     values, groups = compute_covariances(v), scheme.count_covariances(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"

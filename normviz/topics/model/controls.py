@@ -76,7 +76,6 @@ def draw_controls(view: View) -> None:
 
 
 def _draw_upload() -> None:
-    """Draw the upload of a recording (.npz) or a report (.json)."""
     st.file_uploader(
         "layers.npz", ["npz", "json"], key=UPLOAD_KEY, on_change=take_upload,
         help="Or a report without activations: json.dump(normviz.inspect(model, batch).to_json(), file).",

@@ -92,7 +92,6 @@ def show_unmeasured(model: ReportedModel) -> None:
 
 
 def _store_clicked_row() -> None:
-    """Store the clicked row of the table as the page's layer."""
     state = st.session_state
     model, rows = get_model({"source": state[PREFIX + "source"]}), state[TABLE_KEY]["selection"]["rows"]
     if model is not None and rows:
@@ -160,7 +159,6 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
 
 
 def _show_details(layer: ReportedLayer, view: View) -> None:
-    """Show what a layer computes, in words, and links to the pages that show it."""
     st.markdown(" ".join(filter(None, (describe_layer(layer), describe_influences(layer), *layer.remarks))))
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:

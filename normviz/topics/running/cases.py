@@ -54,9 +54,7 @@ def compute_final_population(trained: TrainedNetworks) -> Moments:
 def compute_training_averages(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> RunningAverages:
-    """Return the running averages of the job `training`, whose networks are `trained`, before and after every batch.
-
-    `share` is that of a new batch, `convention` the framework's.
+    """Return running averages by step of the job `training` with networks `trained`; new batches have this `share`.
 
     Raises:
         InvalidInput: the framework refuses the batch.

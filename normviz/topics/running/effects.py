@@ -89,9 +89,9 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
 
 
 def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
-    """Compute the standard deviation of the variance σ² over draws of n digits, exactly; n (K, 1) → (K, C).
+    """Return the standard deviation of σ² over draws of n digits from moments of each and of all; n (K, 1) → (K, C).
 
-    `digit_moments` are of each digit alone, `population` of all digits together.
+    It is exact. `digit_moments` are of each digit alone, `population` of all digits together.
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 

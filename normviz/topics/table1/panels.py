@@ -96,10 +96,9 @@ def show_case(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], hidden_keys: Sequence[str],
     has_matched_rate: bool,
 ) -> None:  # fmt: skip
-    """Show the open case: its scheme, a picture of its transformation, and the number of its guess among `cells`.
+    """Show the open case and how many of `cells` are guessed; `hidden_keys` are of those whose answers are hidden.
 
-    `hidden_keys` are of the cells whose answers are hidden. With `has_matched_rate` the twin's learning rate is scaled
-    with its weights.
+    With `has_matched_rate` the twin's learning rate is scaled with its weights.
     """
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
@@ -347,7 +346,6 @@ def describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> s
 
 
 def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
-    """Show the answers of theory, forward pass, training and the paper to a cell, with numbers and formulas."""
     st.markdown(
         f"**{_choose_answer_sign(None if cell.unchanged else cell.predicted)} Theory.** "
         f"{cell.degenerate or cell.reason}"
@@ -385,12 +383,10 @@ def _describe_gap(quantity: str, gap: float, is_equal: bool | None, why: str | N
 
 
 def _format_exact_gap(gap: float) -> str | None:
-    """Return a sentence with the measured gap, or None for NaN."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
 def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
-    """Return sentences on missing answers, non-finite networks, and failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], get_table_result_cache()

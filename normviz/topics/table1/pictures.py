@@ -15,9 +15,9 @@ SHADE_GAMMA = 0.5
 
 
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:
-    """Return a picture of a transformation as HTML: rows of grey squares, before, what is added, and after.
+    """Return a picture of a transformation as HTML: grey squares before and after it.
 
-    Frames mark changed squares; `sign`, such as "× 3", is in the alt text.
+    Between them is what is added. Pink frames mark changed squares. `sign`: the change, such as "× 3".
     """
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0

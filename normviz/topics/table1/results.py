@@ -179,7 +179,6 @@ def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shap
 
 @lru_cache(maxsize=4096)
 def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
-    """Return the cache key of a scheme's forward gaps, from the values on which they depend."""
     first = reduce_to_first_layer(setting)
     return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 

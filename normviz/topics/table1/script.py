@@ -159,7 +159,6 @@ class ScriptNormalizer:
 
 
 def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Return the `ScriptNormalizer` of weights or activations by this scheme."""
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip

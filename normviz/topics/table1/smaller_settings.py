@@ -46,7 +46,6 @@ def _lower_values_together(setting: Setting, fits: Callable[[Setting], bool]) ->
 
 
 def _list_smaller_values(setting: Setting, name: str) -> list[int]:
-    """Return the smaller values that the control of a setting offers, the largest first."""
     declared, now = get_declarations(Setting)[name], getattr(setting, name)
     assert isinstance(declared, Integer)
     return sorted((int(value) for value in declared.stops or range(1, now) if value < now), reverse=True)

@@ -131,9 +131,9 @@ class Cell:
 def build_cells(
     schemes: Sequence[Scheme], setting: Setting, results: TableResultCache, has_matched_rate: bool = True
 ) -> list[Cell]:
-    """Return all cells of these schemes, with the results that the cache has so far.
+    """Return all cells of these schemes so far; with `has_matched_rate` learning rates are scaled with weights.
 
-    `has_matched_rate`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
+    Without `has_matched_rate`, `trained` is about twins with the original's learning rate.
     """
     return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, has_matched_rate)]
 
@@ -182,10 +182,7 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
 
 
 class _RowResults(NamedTuple):
-    """Results of a scheme: outputs at the setting and in float64, losses, and largest loss gap of each network.
-
-    `degenerate` says why the outputs hold no information, if they do not.
-    """
+    """Results of a scheme: outputs at the setting and in float64, losses, their gaps, and why invariance is trivial."""
 
     measured: ForwardMeasurement
     exact: ForwardMeasurement
@@ -253,7 +250,7 @@ def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """Return `answer`, or no answer (None) with the reason if the outputs in float64 contradict it.
+    """Return `answer`, or None with the reason if it contradicts `exact`, the verdict on outputs in float64.
 
     `exact` and `gap` are verdict and gap of the outputs in float64. They hold for losses too: a change that cancels in
     the outputs cancels in every step, as the learning rate follows.

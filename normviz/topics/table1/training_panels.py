@@ -119,7 +119,7 @@ def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Pag
 def show_table_status(
     training: PageRun, forward: PageRun, was_running: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show in `container` the progress of the training, or its devices; below, an error or whether to train.
+    """Show the training's progress or devices, also if a run `was_running` when the page began; then an error, if any.
 
     `was_running`: True if a run was active when the page began. While a job runs, the page looks again by itself. A
     `quiet` training started without a click: nobody waits for it.
@@ -163,7 +163,6 @@ def _describe_speed(training: PageRun) -> str:
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
-    """Show the cost of a long training, with buttons for cheaper settings and to train anyway."""
     schemes, shown = training.shown[0]
     factor = get_table_queue().speed.estimate_slowdown(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)

@@ -81,7 +81,7 @@ def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dt
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, size: float, rounding: float, setting: Setting
 ) -> TwinVerdict:
-    """Return the `TwinVerdict` on the losses of the twin at index `place`, from the gaps of all networks.
+    """Return the `TwinVerdict` on the losses of twin `place`: `size` of its change, `rounding`: gap by rounding alone.
 
     `losses`: (steps, networks); `size`: of the change; `rounding`: the gap that rounding explains.
     """

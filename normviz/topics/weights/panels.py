@@ -76,7 +76,6 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int) -> None:
-    """Show the paths, losses and lengths of the runs of SGD up to a step."""
     run = runs["weight"]
     drawn, scaled = {name: runs[key] for key, name in RUN_NAMES.items()}, name_scaled_run(view)
     if is_compared := view["scaled"] and is_relevant(view, "scaled"):
@@ -93,7 +92,7 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         _draw_curves(losses, step, "loss", height, theme, has_legend=False, mark=mark)
     with right:
         lighter = "Lighter" if theme == "light" else "Darker"
-        st.markdown(f"The same runs as paths of w, which has two weights. {lighter}: a lower loss.")
+        st.markdown(f"The same runs as paths of the tip of w.  \n{lighter}: a lower loss.")
         _draw_plane({name: each.w for name, each in drawn.items()}, step, theme)
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
@@ -110,7 +109,6 @@ _DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
 
 
 def _explain_runs(names: list[str], theme: str) -> None:
-    """Show what the named runs train, in the style of their curves."""
     line = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 {}em) 0 / 100% 4px no-repeat; width: 2.7em"
     shown = zip(names, THEMES[theme].lines, _DASHES, _SENTENCES, strict=False)  # one each, in their order
     show_legend((line.format(hue, *dash), capitalize_first(name), text) for name, hue, dash, text in shown)
@@ -129,36 +127,35 @@ def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
     found = _find_equal_losses(runs)
     if found is None:
         return f"Here the loss ends at {weight} with weight norm, at {plain} without."
-    answer, other = ("Yes", "without") if late < 0 else ("No", "with it")
-    own = "with weight norm" if late < 0 else "without weight norm"
-    return f"{answer}, here: {found[0]} steps {own} reach the loss of {STEPS} {other}."
+    answer, (weight_step, plain_step) = ("Yes", found[:2]) if late < 0 else ("No", found[1::-1])
+    return f"{answer}, here: the same loss takes {weight_step} steps with weight norm, {plain_step} without."
 
 
-def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, float] | None:
-    """Return the first step at which the run that ends lower has the final loss of the other, and that loss.
+def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] | None:
+    """Return the steps that the run that ends lower, and the other, take to the final loss of the other; and that loss.
 
-    None if both end about equal, if the other has the lower loss at first, or if it ends no lower than it began.
+    None if both end about equal, if the other is first there or lower at first, or if it ends no lower than it began.
     """
     early, late = compare_losses(runs["weight"], runs["plain"])
     better, other = (runs[key].losses for key in (("weight", "plain") if late < 0 else ("plain", "weight")))
-    step = int(np.argmax(better <= other[-1]))
-    return (step, float(other[-1])) if late and early != -late and step else None
+    step, other_step = (int(np.argmax(losses <= other[-1])) for losses in (better, other))
+    return (step, other_step, float(other[-1])) if late and early != -late and 0 < step < other_step else None
 
 
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
-    ratio, last = (typeset(run.g[k] / run.lengths[k], 3) for k in (0, -1))
-    factor, last_factor = (typeset(run.rate_factors[k], 3) for k in (0, -1))
+    ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
     if factor == "1":
+        g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
-            "**Why?** At first w = v, so weight norm turns w as fast as training w itself. "
-            f"After {STEPS} steps w = {last} · v, so w turns as if the learning rate were {last} · {last} = "
-            f"**{last_factor}** times as large."
+            f"**Why?** At first w = v, so both turn w equally fast. After {STEPS} steps g = {g} and ‖v‖ = {length}. "
+            f"Then w turns as if the learning rate were ({g}/{length})² = **{typeset(run.rate_factors[-1], 2)}** times "
+            "as large."
         )
     return (
-        f"**Why?** At first w = {ratio} · v, so a turn of v moves the end of w {ratio} times as far. The gradient for "
-        f"a turn is {ratio} times as large, too. Together, w turns as if the learning rate were "
-        f"{ratio} · {ratio} = **{factor}** times as large."
+        f"**Why?** At first w = {ratio} · v. Turning v moves the tip of w {ratio} times as far, so by the chain rule "
+        f"the gradient of v is {ratio} times as large, too. Together, w turns as if the learning rate were "
+        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
     )
 
 
@@ -197,7 +194,6 @@ def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Return sentences on why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""

@@ -65,7 +65,6 @@ def draw_cloud(cloud: PointCloud, theme: str = "light") -> Figure:
 
 
 def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
-    """Label both axes of a figure with `axes`, and give them the same scale."""
     for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
         update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
     figure.update_yaxes(scaleanchor="x")

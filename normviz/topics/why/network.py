@@ -66,7 +66,7 @@ def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
 def train_networks(
     plan: TrainingPlan, callback: Callable[[int, DenseNetworks], object] = lambda step, network: None
 ) -> tuple[DenseNetworks, np.ndarray]:
-    """Train a plan's networks; return them, and the loss of every mini-batch, (steps, networks).
+    """Train a plan's networks with a `callback` in each step; return them, and mini-batch losses, (steps, networks).
 
     `callback(step, networks)` is called before every step, and after the last.
     """

@@ -173,7 +173,7 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
     at = settled(at)
     assert "computed in advance" not in said(at)
     assert "25%" not in "".join(headlines(at))
-    assert any("Cached for this link" in text for text in texts(at.caption))
+    assert any("The result is cached" in text for text in texts(at.caption))
 
 
 def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
@@ -203,7 +203,7 @@ def test_other_seeds_are_run_at_once(held):
     at = settled(press(at, "run again"))
     assert at.query_params["batch_size_seed"] == "2"
     assert len(held.parts) == begun + PARTS
-    assert any("Cached for this link" in text for text in texts(at.caption))
+    assert any("The result is cached" in text for text in texts(at.caption))
 
 
 def test_schemes_have_the_colours_of_their_curves():
@@ -264,7 +264,7 @@ def test_a_run_shows_what_came_out_and_keeps_it(server):
     at = settled(press(open_page(**SMALL), "start run"))
     assert "start run" not in keys(at)
     assert {"curves", "sizes"} <= set(plots(at))
-    assert any("Cached for this link" in text for text in texts(at.caption))
+    assert any("The result is cached" in text for text in texts(at.caption))
     headline = [text for text in texts(at.markdown) if text.startswith("### ")]
     server.restart()
     again = open_page(**SMALL)

@@ -56,8 +56,8 @@ def test_a_network_that_has_not_learned_says_so():
 
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up())
-    assert found.headline == "Batch norm names 90% of blank pictures, from their companions."
-    assert "batch norm, one class 10.1 ± 0.2%" in found.verdict.says
+    assert found.headline == "Batch norm gets 10% of blank pictures wrong; guessing gets 90%."
+    assert "batch norm trained on one-class groups 10.1 ± 0.2%" in found.verdict.says
     assert "lower the first by 80" in found.verdict.says
     assert set(found.table["learning rate"]) == {LEARNING_RATES[BEST]}
     assert [figure.key for figure in found.figures] == ["tests", "course"]

@@ -79,7 +79,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of the L1 term are chosen on validation digits. After 400 steps both help batch norm, from seeds 0 to 7 and "
         "not from 8 to 15."),
     make_experiment_claim("F04", "000", "holds-if", "start",
-        short="The first values of γ and β matter.",
+        short="The initial values of γ and β matter.",
         condition="Some hurt; none is clearly better than the usual. These are γ = 1, β = 0.",
         asked=True),
 )  # fmt: skip

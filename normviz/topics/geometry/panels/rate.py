@@ -38,7 +38,6 @@ def show(view: View, theme: str) -> None:
 
 
 def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
-    """Draw ‖W‖ and the effective rate by step, below a headline."""
     st.markdown(format_growth_headline(curves))
     for column, key in zip(st.columns(2, gap="medium"), RUN_TITLES, strict=True):
         with column:
@@ -47,7 +46,6 @@ def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
 
 
 def _explain_run(curves: rate.TrainingCurves) -> None:
-    """Show why ‖W‖ grows, and the network that is trained."""
     losses = curves.losses[:, 0]
     st.markdown(explain_norm_growth(curves))
     st.caption(

@@ -54,7 +54,6 @@ def draw_vectors(example: ThreeChannelExample, theme: str) -> DrawnFigure:
 
 
 def _choose_stage(stage: str) -> None:
-    """Draw the button that shows the next stage, and all stages beside it."""
     order = list(STAGES)
     follows = order[(order.index(stage) + 1) % len(order)]
     label, icon = ("Start again", "replay") if follows == order[0] else ("Next stage", "arrow_forward")
@@ -132,5 +131,4 @@ def _format_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
 
 
 def _is_shortened_by_eps(forward: ForwardPass) -> bool:
-    """Return True if ε makes x̂ visibly shorter than the radius √n of the drawn circle."""
     return float(1 - np.linalg.norm(forward.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE

@@ -51,7 +51,7 @@ def choose_outcome(outcomes: list[FitOutcome]) -> FitOutcome:
 
 
 def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], estimate_count: int = 0) -> FitOutcome:
-    """Fit y = x̂, or if `along` names axes y = γ x̂ + β with γ and β along them; return the best of several ε.
+    """Return the best outcome over several ε of y = x̂, or if `along` names axes of y = γ x̂ + β with γ, β along them.
 
     `estimate_count`: the number of other parameters estimated from y, such as ε.
     """

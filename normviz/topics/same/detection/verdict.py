@@ -120,7 +120,6 @@ def explain_detection(detection: Detection) -> list[str]:
 
 
 def _describe_answer(detection: Detection) -> str:
-    """Describe the axes, ε, γ and β of the answer in a sentence."""
     fit = detection.answer[0]
     parts = (describe_array_axes(detection.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
     return f"{capitalize_first('; '.join(filter(None, parts)))}."

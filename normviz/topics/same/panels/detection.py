@@ -62,7 +62,6 @@ def show_detector(view: View) -> None:
 
 
 def _draw_upload() -> None:
-    """Draw the file upload, code that saves arrays for it, and the error of the last upload."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
         on_change=_take_upload, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
@@ -94,7 +93,6 @@ def _swap_arrays() -> None:
 
 
 def _show_detection(arrays: ArrayPair, layout: str | None) -> None:
-    """Show the verdict, its evidence, all candidates, and the code."""
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
     try:

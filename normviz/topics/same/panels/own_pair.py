@@ -97,7 +97,6 @@ compare_cached = st.cache_data(max_entries=16, show_spinner=False)(compare_schem
 
 
 def _show_comparison(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
-    """Show whether two schemes are equal on a shape, with a counter-example if not."""
     try:
         found = compare_cached(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:

@@ -113,7 +113,6 @@ def stack_formula(latex: str) -> str:
 
 
 def _show_sides(identity: Identity, shape: Shape) -> None:
-    """Show in words what each side normalizes."""
     for side in identity.sides:
         st.markdown(f"**{_name_side(side, shape)}** normalizes {describe_scope(side.scheme(shape))}.")
 
@@ -131,7 +130,6 @@ def _format_pair(key: str, shape: Shape) -> str:
 
 
 def _show_answer(identity: Identity, drawn: Shape) -> None:
-    """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
     guess, right = get_pair_guesses().get(identity.key), "yes" if identity.holds else "no"
     if guess is not None:
         wrong = f"**Not quite:** you guessed “{PAIR_GUESSES[guess]}”."
@@ -165,7 +163,6 @@ def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple
 
 
 def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
-    """Show the formulas of both sides, and both x̂ where they are furthest apart."""
     worst = find_largest_difference(*_evaluate_both_sides(identity.key, x, eps))
     for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
         scheme = side.scheme(x.shape)

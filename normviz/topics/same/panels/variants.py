@@ -39,7 +39,6 @@ def show_variants(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def _show_variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
-    """Show one variant of layer norm: averaged axes, formula, and x̂ of the chosen element."""
     st.markdown(f"#### {scheme.label}\n{wording.capitalize_first(describe_scope(scheme))}")
     lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}
     st.latex(lines["mean"])

@@ -63,7 +63,6 @@ def _join_levels(levels: Mapping[str, str]) -> str:
 
 
 def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Return a caption that describes the training, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
@@ -74,7 +73,6 @@ def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
 
 
 def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
-    """Show the accuracy after training by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best_rate_index] for name, sweep in sweeps.items()}
     levels = {name: format_mean_percent(accuracy) for name, accuracy in best.items()}

@@ -104,7 +104,6 @@ def _draw_saturation(learned: Mapping[str, LearningResults], theme: str) -> None
 
 
 def _find_axis_limits(bands: list[np.ndarray]) -> tuple[float, float]:
-    """Return the lower and upper limit of a vertical axis that fits all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
     low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)

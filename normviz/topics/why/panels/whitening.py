@@ -56,7 +56,6 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """Show the cloud x before whitening, and at the stage that `view` chooses."""
     stage, eps = STAGES[view["stage"]], view["eps"]
     made, before = stage(x, eps), compute_covariance(x)
     after, w = compute_covariance(made), stage.matrix(before, eps)
@@ -119,7 +118,6 @@ def _format_matrix(cov: np.ndarray) -> str:
 
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
-    """Describe in a sentence the cloud after stage `key` of whitening."""
     was, now = (_format_correlation(cov) for cov in (before, after))
     rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
@@ -164,7 +162,6 @@ def _show_joint_costs() -> None:
 
 
 def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """Show how the statistics of mini-batches differ from those of all points."""
     st.markdown("## Second simplification: a mini-batch at a time")
     size, whole = view["size"], compute_covariance(x)
     batches = sample_mini_batches(x, size, view["seed"])
