@@ -11,7 +11,7 @@ import { listenToEvent, sendEvent } from "./linked.js";
 import { drawOutline } from "./outline.js";
 import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
 import { findFace, listenToKeys, listenToPointers, stepIndex } from "./pointing.js";
-import { writeNote, writeStages, writeValues } from "./readout.js";
+import { writeNote, writeResult, writeStages, writeValues } from "./readout.js";
 import { CubeScene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { interpolateStages, Stages } from "./stages.js";
@@ -145,7 +145,7 @@ export class Cube {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
-    drawOutline(scene, found, hover.overhang, colour);
+    drawOutline(scene, found, hover.overhang, colour, hover.filled || this.state.staged !== null);
     this.home.hidden = !this.scene.isTurned;
     if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
   }
@@ -289,13 +289,13 @@ export class Cube {
   }
 
   /**
-   * Return the note on an element: its value, or its value at the playing stage.
+   * Return the note on an element: its value and result, or its value at the playing stage.
    * @param {Index} index
    */
   noteOn(index) {
     const { hover, staged } = this.state;
     const stage = staged && hover.stages?.list[Math.ceil(this.stages.position ?? 0)];
-    return writeNote(stage || { symbol: this.data.symbol, values: hover.x, shape: hover.shape }, hover.shape, index);
+    return stage ? writeNote(stage, hover.shape, index) : writeResult(this.data, hover, index);
   }
 
   listen() {

@@ -133,8 +133,8 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
 
 
 REASON_TEXTS = {
-    "supported": "The border may be why: without its contrast, layer norm trails by less.",
-    "contradicted": "Here the border is not why: without its contrast, layer norm trails all the same.",
+    "supported": "Without padding, units at the border vary more, and layer norm trails by less.",
+    "contradicted": "Without padding, units at the border vary more, but layer norm still trails.",
     "undecided": "These runs do not decide whether the border is why.",
 }
 """Texts of the judgement of the paper's explanation."""

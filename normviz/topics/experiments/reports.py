@@ -62,7 +62,8 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
     """
     starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    return join_words([f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names], "and")
+    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
+    return join_words(parts, "and") if parts else ""
 
 
 def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:

@@ -135,9 +135,9 @@ def test_gradients_of_the_last_layer_by_depth():
 @pytest.mark.parametrize(
     ("post", "headline"),
     [
-        (0.3, "Before each branch: 20% errors without warm-up, after each sum 50%."),
-        (-0.1, "After each sum: 10% errors without warm-up, before each branch 20%."),
-        (0, "Before each branch or after each sum: no clear difference without warm-up."),
+        (0.3, "Without warm-up: pre norm 20% errors, post norm 50%."),
+        (-0.1, "Without warm-up: post norm 10% errors, pre norm 20%."),
+        (0, "Without warm-up, pre norm and post norm do not clearly differ."),
     ],
 )
 def test_the_headline_compares_errors_without_a_warm_up_at_the_largest_rate(post, headline):

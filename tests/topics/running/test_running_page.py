@@ -43,6 +43,10 @@ def view_of(at):
     return {param.name: at.session_state[param.key] for param in PARAMS}
 
 
+def layout_of(at):
+    return plots(at)["stream"]["figure"]["layout"]
+
+
 def press(at, name):
     return sound(next(button for button in at.button if button.label == name).click().run())
 
@@ -89,6 +93,18 @@ def test_the_stream_shows_the_core_up_to_the_position():
         "This batch of 8": (format_decimals(seen.mean[49, 2]), format_decimals(seen.variance[49, 2])),
         "Running averages": (format_decimals(averages.mean[50, 2]), format_decimals(averages.variance[50, 2])),
     }
+
+
+@pytest.mark.parametrize(("statistic", "symbol"), [("mean", r"\mu"), ("variance", r"\sigma^2")])
+def test_one_statistic_is_shown_over_the_first_batches(statistic, symbol):
+    at = open_page(statistic=statistic, window="5", step="1")
+    (axis,) = {tuple(axis["range"]) for key, axis in layout_of(at).items() if key.startswith("xaxis")}
+    assert 5 < axis[1] < 6
+    assert len(traces(at, "stream")) == 4
+    (update,) = at.latex
+    assert symbol in update.value
+    assert update.value.count("run") == 1
+    assert statistic in plots(at)["stream"]["alt"].lower()
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -192,10 +208,9 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
         assert any("During training the weights change" in text for text in texts(at.caption))
     whole = running.trace_stream(Setting(drift=2.0)).population_mean[:, 0]
     assert (
-        titles["2"][0]
-        == f"Mean of neuron 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
+        titles["2"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
     )
-    assert titles["0"][0] == f"Mean of neuron 1<br>population stays at {format_decimals(whole[0])}"
+    assert titles["0"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])}"
 
 
 def test_a_panel_has_titles_on_its_axes():
