@@ -150,7 +150,7 @@ def report(setting: Setting, results: Results) -> Report:
             *(_draw_error_map(setting, k, each) for k, each in sorted(errors.items())),
         ]
     elif found:
-        figures = [_draw_losses_before_training(*found[0])]
+        figures = [_draw_training_losses(*found[0])]
     rows = [
         {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
         for k, each in errors.items()
@@ -213,7 +213,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
     )  # fmt: skip
 
 
-def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
+def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
     """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_styles([part.row.key])[0])
