@@ -70,7 +70,7 @@ def show_panels(view: View, theme: str) -> None:
             st.caption(f"{typeset(most)}: they stay faint", width="content")
     with right, st.container(key="contrast-formula"):
         st.latex(FORMULA_IN_WORDS)
-        st.markdown(_describe_nearby(view), text_alignment="center")
+        st.markdown(_describe_nearby_elements(view), text_alignment="center")
     show_pixel_response(pixel, scheme, focus, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
@@ -128,7 +128,7 @@ def _format_pixel_formula(pixel: SaturationCurve, x: float, eps: float) -> str:
     )
 
 
-def _describe_nearby(view: View) -> str:
+def _describe_nearby_elements(view: View) -> str:
     """Describe which elements "nearby" means in the formula; "" for a picture of one element."""
     if not list_wide_axes(view):
         return ""
