@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.trials import Trial
-from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verdicts
+from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verdict_keys
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Evidence:
         if not all(trial.holds for trial in self.trials if trial.fact):
             return "open"
         tried: list[VerdictKey] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
-        return "opinion" if self.opinion else combine_verdicts([*tried, *(each.word for each in self.verdicts)])
+        return "opinion" if self.opinion else combine_verdict_keys([*tried, *(each.word for each in self.verdicts)])
 
     @property
     def text(self) -> str:

@@ -35,7 +35,7 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
     ]
 
 
-def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+def draw_gradients_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
     """Return a figure of the gradient's growth factor per step back by γ, normalizing Wh + Ux or Wh and Ux apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
@@ -57,7 +57,7 @@ def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart
     )  # fmt: skip
 
 
-def draw_factors_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
+def draw_gradients_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
     """Return a figure of the gradient's growth factor per step back by scale of the initial weights, at γ = `gain`."""
     panel = CurvePanel(
         f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
@@ -85,7 +85,7 @@ def _find_headline_position(setting: ComparisonSetting) -> int | None:
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
+def summarize_gradients(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:

@@ -62,10 +62,11 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
     """
     starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    return join_words([f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names], "and")
+    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
+    return join_words(parts, "and") if parts else ""
 
 
-def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
+def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:
     """Combine the keys of verdicts: "open" if one is open, the common key if all agree, else "holds-if"."""
     found = set(words)
     if "open" in found:
@@ -91,7 +92,7 @@ def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
         *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
     ]
     says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdicts(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
+    return Verdict(combine_verdict_keys(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")

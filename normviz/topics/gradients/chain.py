@@ -36,13 +36,13 @@ class ChainValues(NamedTuple):
     dx: np.ndarray
 
 
-def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
+def compute_chain_values(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
     """Return values and gradients of all steps for x (H,) and ∂L/∂x̂ (H,), with one mean and one variance.
 
     If s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
 
     Example:
-        >>> one = compute_chain(np.array([1.0, 3.0]), np.array([1.0, 0.0]), 0.0)
+        >>> one = compute_chain_values(np.array([1.0, 3.0]), np.array([1.0, 0.0]), 0.0)
         >>> one.mean, one.root, one.xhat.tolist(), one.dx.tolist()
         (2.0, 1.0, [-1.0, 1.0], [0.0, 0.0])
     """

@@ -58,7 +58,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def draw_chain(values: ChainValues, step: int, zero_threshold: float, theme: str = "light") -> Figure:
+def draw_graph(values: ChainValues, step: int, zero_threshold: float, theme: str = "light") -> Figure:
     """Return a figure of the computation graph of the forward pass, with the gradients up to a backward step.
 
     Args:

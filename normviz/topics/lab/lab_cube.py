@@ -89,7 +89,7 @@ def draw_lab_cube(
     return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
-def choose_view(scheme: Scheme) -> str:
+def choose_cube_view(scheme: Scheme) -> str:
     """Return the view that suits a scheme: "unfolded" for windows, else "folded"."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return "unfolded" if windows else "folded"

@@ -16,7 +16,7 @@ from normviz.topics.experiments.batch_size import EXPERIMENT as BATCH_SIZE
 from normviz.topics.experiments.examples import find_example
 from normviz.topics.geometry.rate import RateSetting, train_side_by_side, train_single
 from normviz.topics.geometry.three_channels import normalize_example, take_step  # noqa: F401
-from normviz.topics.gradients.chain import compute_chain
+from normviz.topics.gradients.chain import compute_chain_values
 from normviz.topics.running import cases, effects
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
@@ -129,7 +129,7 @@ def batch_mean(batch):
 @cache
 def outputs(scheme, batch=16):
     """x̂ of one digit at the first unit among other digits."""
-    return effects.normalize_among_others(Stream(batch=batch).without_drift)[scheme][:, 0]
+    return effects.normalize_in_random_batches(Stream(batch=batch).without_drift)[scheme][:, 0]
 
 
 def spread(scheme, batch=16):
@@ -218,7 +218,7 @@ def lengths():
 
 
 def chain():
-    return compute_chain(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
+    return compute_chain_values(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
 
 
 def dx_of_three():

@@ -5,8 +5,8 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.text import format_number
-from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
-from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
+from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain_values, list_step_terms
+from normviz.topics.gradients.chain_figures import draw_graph, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.legend import show_legend
 from normviz.ui.link import View
@@ -48,16 +48,16 @@ NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so 
 """Why the graph has fewer paths than ways along its arrows."""
 
 
-def show_chain(view: View, theme: str) -> None:
+def show_graph(view: View, theme: str) -> None:
     """Show the computation graph at a step of the backward pass, a sentence on the step, and its terms."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
-    one = compute_chain(x, dxhat, view["eps"])
+    one = compute_chain_values(x, dxhat, view["eps"])
 
     def show(step: int) -> None:
         left, right = st.columns([5, 4], gap="medium")
-        said = describe_chain_step(one, STEPS[step])
+        said = describe_backward_step(one, STEPS[step])
         with left:
-            drawn = draw_chain_step(one, step, theme)
+            drawn = draw_graph_at_step(one, step, theme)
             show_figure(drawn.figure, "chain", drawn.alt, drawn.height)
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
@@ -76,11 +76,11 @@ def show_chain(view: View, theme: str) -> None:
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
 
 
-def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
+def draw_graph_at_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
     """Return the computation graph at a step of the backward pass, with its description as alternative text."""
-    said = describe_chain_step(values, STEPS[step]).replace("**", "")
+    said = describe_backward_step(values, STEPS[step]).replace("**", "")
     alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
-    return DrawnFigure(draw_chain(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
+    return DrawnFigure(draw_graph(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
 
 
 def _show_paths(theme: str) -> None:
@@ -116,7 +116,7 @@ def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray])
     return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
-def describe_chain_step(values: ChainValues, step: str) -> str:
+def describe_backward_step(values: ChainValues, step: str) -> str:
     """Return sentences on a step of the backward pass: the gradient that it computes, and from which others."""
     count, least = len(values.x), _find_zero_threshold(values)
     dx_sum = float(values.dx.sum())
