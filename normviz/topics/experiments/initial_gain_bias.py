@@ -174,17 +174,8 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 curves.append(
                     make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
                 )
-        panels.append(
-            CurvePanel(
-                f"Initial {symbol}, with {other}",
-                curves,
-                f"initial {symbol}",
-                "test error, %",
-                log,
-                (),
-                SHOWN_LOG_ERRORS,
-            )
-        )
+        title, below = f"Initial {symbol}, with {other}", f"initial {symbol}"
+        panels.append(CurvePanel(title, curves, below, "test error, %", log, span=SHOWN_LOG_ERRORS))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
         for k, each in sorted(errors.items())
@@ -262,8 +253,9 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    extent = f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
-    return Verdict(word, " ".join(texts), condition, extent=extent)
+    return Verdict(
+        word, " ".join(texts), condition, "", f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
+    )
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
