@@ -117,7 +117,7 @@ class Player:
         return f"{self.prefix}{self.name} {part}"
 
     def _make_container_key(self, part: str) -> str:
-        """Return the key of the container `part`; for a single button style.css puts the slider beside it."""
+        """Return the key of the player's container `part`; for a single button style.css puts the slider beside it."""
         is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
         return self._make_key(f"alone {part}" if is_alone else part)
 
@@ -145,7 +145,7 @@ class Player:
                 st.caption(self.note, width="content")
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
-        """Call `act(*by)` for a pressed button once, even if a busy browser sends the press twice."""
+        """Call `act(*by)`, the action of a pressed button, once, even if a busy browser sends the press twice."""
         if not (self.is_playing and _is_fragment_run()):
             act(*by)
 

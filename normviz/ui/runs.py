@@ -41,7 +41,7 @@ def get_spare_worker() -> SpareWorker:
 
 
 def is_always_automatic(jobs: Sequence[Any]) -> bool:
-    """Return True for any jobs: the default for pages whose jobs start without a click."""
+    """Return True: by default, a page's jobs start without a click."""
     return True
 
 

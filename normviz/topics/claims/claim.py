@@ -127,7 +127,7 @@ class ClaimList(list[Claim]):
     def add(
         self, id: str, sources: str, expected: VerdictKey, see: str, **texts: Any
     ) -> Callable[[CheckFunction], CheckFunction]:
-        """Return a decorator that adds a `Claim` with these fields and that check; `sources` is split at spaces."""
+        """Return a decorator that adds a `Claim` of these values and the decorated check; spaces separate `sources`."""
 
         def register(check: CheckFunction) -> CheckFunction:
             self.append(Claim(id, tuple(sources.split()), expected, check, see, **texts))

@@ -72,7 +72,7 @@ def list_invariance_checks(results: Results) -> list[InvarianceCheck]:
 
 
 def count_results_by_invariances(jobs: Sequence[TwinTraining], results: Results) -> dict[Invariances, TwinCount]:
-    """Count the schemes of each set of invariances."""
+    """Return by predicted set of invariances how many trained schemes have each result."""
     planned = Counter(absorbed for job in jobs for absorbed in job.absorbed)
     found: Counter[tuple[Invariances, str]] = Counter()
     for job, arrays in results.items():

@@ -61,7 +61,7 @@ def has_step_axis(spec: FigureSpec) -> bool:
 
 
 def find_common_styles(figures: Sequence[FigureSpec]) -> dict[str, int]:
-    """Return the number of the curve style by curve name, for names with the same style in all figures."""
+    """Return the index of the curve style by curve name, for names with the same style in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:

@@ -205,7 +205,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
 
 
 def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
-    """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
+    """Return a figure of a training's loss by step, at β = 0 and the middle rate, until there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_styles([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")

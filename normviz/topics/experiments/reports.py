@@ -75,7 +75,7 @@ def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Return "holds" if all signs are 1, "holds-if" if some are, else "wrong" if one is −1, or "open" if all are 0."""
+    """Return "holds" if all signs of differences are 1, "holds-if" if some are, "wrong" if one is −1, else "open"."""
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 

@@ -65,7 +65,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
 
 
 def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with three axes and the plane of centred vectors; at the stage "divide" also the circle."""
+    """Return a figure with axes up to `reach` and the plane of centred vectors; at stage "divide" also the circle."""
     figure = Figure()
     ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])

@@ -78,7 +78,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
 
 
 def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield (mistake keys, array) by mistakes in computing a scheme of the general form, such as a wrong divisor."""
+    """Yield (mistake keys, array) by mistakes in schemes that divide by a root mean square, such as a wrong divisor."""
     task, scheme = case.task, case.scheme
     right = make_right_formula(scheme, task.x.shape, case.eps)
     yield from _generate_arrays(name, task, right)

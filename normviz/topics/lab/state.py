@@ -78,7 +78,7 @@ PARAMS = (
 
 
 def affects_scheme(scheme: Scheme, name: str) -> bool:
-    """Return True if a page value matters to a scheme; links and controls omit irrelevant values."""
+    """Return True if the page value `name` affects a scheme; links and controls omit all others."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 

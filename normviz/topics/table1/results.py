@@ -197,7 +197,7 @@ def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...
 
 @lru_cache(maxsize=64)
 def _reduce_setting(setting: Setting) -> dict[str, Setting]:
-    """Return, by "factor", "shift" and "neither", the setting without the values that such a change does not use."""
+    """Return by kind of change ("factor", "shift", "neither") the setting without values that the kind does not use."""
     both = replace(setting, steps=1)
     return {
         "factor": replace(both, shift=1.0),

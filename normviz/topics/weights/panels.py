@@ -155,7 +155,7 @@ def _explain_rate_factor(run: DescentPath) -> str:
     return (
         f"**Why?** At first w = {ratio} · v. Turning v moves the tip of w {ratio} times as far, so by the chain rule "
         f"the gradient of v is {ratio} times as large, too. Together, w turns as if the learning rate were "
-        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
+        f"(g/‖v‖)² = **{factor}** times as large. The length g learns at the ordinary rate."
     )
 
 

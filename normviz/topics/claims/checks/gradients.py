@@ -50,7 +50,7 @@ TRAINING_STEPS = 50
 
 
 def repeat_named_measurements(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Call `measure` with each seed from `seed` on; return its numbers by name, each with one value per seed."""
+    """Return what `measure` returns, a dict of numbers, for each seed from `seed` on: by name, one number per seed."""
     found = [measure(each) for each in list_seeds(seed)]
     return {name: tuple(float(row[name]) for row in found) for name in found[0]}
 
@@ -126,7 +126,7 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
 
 
 def measure_scaling_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Return `compute_scaling_power` by scheme, with one power per seed, for "normal" or "bernoulli" `outputs`."""
+    """Return by scheme the powers, one per seed, with which the Fisher block "w" or "γ" grows with `change`."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)

@@ -69,7 +69,7 @@ def show(view: View, theme: str) -> None:
 
 
 def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
-    """Choose the schemes whose cubes are drawn: well-known answers first, then the simplest; a picked one is included.
+    """Choose the schemes whose cubes are drawn: well-known answers, then the simplest; if `is_picked`, also `chosen`.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.

@@ -41,7 +41,7 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
 
 
 def choose_independent_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ...]:
-    """Choose a part of a tensor whose x̂ is the same as within the full tensor; return its indices from `numpy.ix_`.
+    """Return indices, from `numpy.ix_`, of about `most` elements whose x̂ does not depend on the rest of the tensor.
 
     Axes along which no field averages are cut to evenly spaced indices: examples in layer norm, channels in batch norm.
     The part has at most `most` elements, unless `LEAST_FIELDS` fields need more.
@@ -74,7 +74,7 @@ def is_affine(schemes: Sequence[Scheme]) -> bool:
 
 
 def needs_missing_gain(schemes: Sequence[Scheme]) -> bool:
-    """Return True if these schemes compute x̂ = a x + b by channel and have no γ; with γ they would fit any affine y."""
+    """Return True if these schemes have no γ, and with a γ would fit any affine y, as x̂ = a x + b by channel."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 

@@ -169,7 +169,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List the levels of fits, each with the axes along which its γ and β vary; the simplest comes first."""
+    """List the levels (which of ε, γ and β are fitted), each with the axes along which γ and β vary; simplest first."""
     elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
     return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
 
