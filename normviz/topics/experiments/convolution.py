@@ -24,14 +24,7 @@ from normviz.topics.experiments.convolution_verdict import (
 )
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
 from normviz.topics.experiments.grid_outcome import find_outcomes, make_outcome_curves
-from normviz.topics.experiments.reports import (
-    FigureSpec,
-    Report,
-    Verdict,
-    format_percent,
-    make_band_curve,
-    tabulate,
-)
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, format_percent, make_band_curve, tabulate
 
 PADDINGS = {"zeros": "Zero padding", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""

@@ -127,7 +127,7 @@ def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
 
 
 def _choose_style(setting: Setting, k: int, dropped: bool) -> int:
-    """Return the index of the curve style of the scheme at position `k`; if `dropped`, one that no scheme has."""
+    """Return the index of the curve style of the scheme at position `k`, or if `dropped`, of a style of no scheme."""
     return max(*SCHEME_STYLES.values(), *setting.styles) + 1 + k if dropped else setting.styles[k]
 
 

@@ -51,7 +51,7 @@ SHOWN_BATCH_SIZE = 16
 LINE_STYLES = {
     "stored in training": SCHEME_STYLES["batch"],
     "recalculated on shifted pictures": 3,
-    f"of each {SHOWN_BATCH_SIZE} test pictures": 4,
+    f"of every {SHOWN_BATCH_SIZE} test pictures": 4,
     "layer norm": SCHEME_STYLES["layer"],
 }
 """Index of the curve style of each line in the first figure, by its name; the first three are batch norm's."""
@@ -160,15 +160,14 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, LINE_STYLES[name], has_markers=True)
         for name, errors in lines.items()
     ]
-    title = f"Test pictures, shifted: {SHIFT_NAMES[setting.shift].lower()}"
-    panel = CurvePanel(title, curves, "strength of the shift", "test error, %")
+    title = f"The shift: {SHIFT_NAMES[setting.shift].lower()} test pictures"
+    panel = CurvePanel(title, curves, "strength of the shift", "test error, %", marks=SHIFT_LEVELS)
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
         "Means over the seeds with 95% intervals. Layer norm stores no statistics, so that there are none to "
         "recalculate.",
-        note="Networks are trained without the shift. Three lines are one network with batch norm, with means and "
-        "variances from three sources.",
+        note="Networks are trained without the shift. Three lines are one batch norm network with other statistics.",
     )  # fmt: skip
 
 
