@@ -337,7 +337,7 @@ PAGE_TEXTS = (
         section="Reference",
         question="Does weight normalization train faster?",
         why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Task: tell digits 3 and 8 apart "
-        "by two principal components.",
+        "by two features.",
         first="Set the **length of v** to the length of w. Is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "

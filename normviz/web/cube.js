@@ -139,8 +139,8 @@ export class Cube {
     const index = this.shown ?? this.selection.lock;
     const colour = String(this.graph.data.find(({ name }) => name === "element")?.color);
     const found = findElementBoxes(this.state, index);
-    const words = hover.copies.length === 1 && this.noteOn(index);
-    if (this.scene.write(scene, hover, at, words ? { words, box: found[0], colour } : null)) {
+    const forms = hover.copies.length === 1 && this.noteOn(index);
+    if (this.scene.write(scene, hover, at, forms ? { forms, box: found[0], colour } : null)) {
       requestAnimationFrame(() => {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
@@ -289,13 +289,15 @@ export class Cube {
   }
 
   /**
-   * Return the note on an element: its value and result, or its value at the playing stage.
+   * Return the note on an element, the longest form first: its value and result, or its value at the playing stage.
    * @param {Index} index
    */
   noteOn(index) {
     const { hover, staged } = this.state;
     const stage = staged && hover.stages?.list[Math.ceil(this.stages.position ?? 0)];
-    return stage ? writeNote(stage, hover.shape, index) : writeResult(this.data, hover, index);
+    const value = { symbol: this.data.symbol, values: hover.x, shape: hover.shape };
+    const note = writeNote(stage || value, hover.shape, index);
+    return stage ? [note] : [writeResult(this.data, hover, index), note];
   }
 
   listen() {

@@ -34,7 +34,7 @@ def split_page_link(link: str) -> tuple[str, dict[str, str]]:
 
 
 def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str, str], list[str]]:
-    """Return page, query parameters and parts to hide of what stands beside a step: `reveal` once answered, or `link`.
+    """Return page, query parameters and hidden parts of a step's `reveal` link if answered (and given), else of `link`.
 
     By default, one figure is left; before the answer, it stands without headline and numbers.
     """

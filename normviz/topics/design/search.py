@@ -182,14 +182,14 @@ def _generalize_field(field: Field | None) -> Field | None:
 
 
 def _generalize_scheme(scheme: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """Return a weight scheme's key and two fields, with `full` on averaged axes: invariances depend on no more."""
+    """Return a weight scheme's key and two fields, with `full` on averaged axes: these alone decide invariances."""
     weight_key, *both = scheme
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
     return weight_key, a, b
 
 
 def _sort_by_simplicity(fields: Sequence[Field | None], layer: str) -> np.ndarray:
-    """Return all flat positions in (weight schemes, F, F) for F fields, without weight scheme and simplest first."""
+    """Return flat indices of all triples (weight scheme, mean's field, divisor's field), the simplest schemes first."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in fields]
     there = np.array([field is not None for field in fields], int)
@@ -356,7 +356,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 
 def evaluate_demand(layer: str, weight_key: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of the P patterns of fields meet a demand, (P, P), and which patterns divide, (P,)."""
+    """Return which pairs of P choices of averaged axes meet a demand, (P, P), and which choices average, (P,)."""
     index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)

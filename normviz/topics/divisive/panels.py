@@ -56,7 +56,7 @@ def show_panels(view: View, theme: str) -> None:
     st.markdown(_format_headline(view, contrasts, squares, bool(xhat.any())))
     _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
     st.container(key="contrast-notes").caption(
-        "Contrast: standard deviation of the right half ÷ left half, once the mean nearby is subtracted.  \n"
+        "Contrast: standard deviation in the right half ÷ in the left half, after subtracting the mean nearby.  \n"
         "Grey in the normalized picture: equal to the mean nearby. Halos beside edges are a side effect. "
         + describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
@@ -67,10 +67,10 @@ def show_panels(view: View, theme: str) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             least, *_, most = list_eps_values(view)
             st.caption(f"{typeset(least)}: faint details appear, noise too", width="content")
-            st.caption(f"{typeset(most)}: they stay faint", width="content")
+            st.caption(f"{typeset(most)}: faint details stay faint", width="content")
     with right, st.container(key="contrast-formula"):
         st.latex(FORMULA_IN_WORDS)
-        st.markdown(_describe_nearby(view), text_alignment="center")
+        st.markdown(_describe_nearby_elements(view), text_alignment="center")
     show_pixel_response(pixel, scheme, focus, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
@@ -128,7 +128,7 @@ def _format_pixel_formula(pixel: SaturationCurve, x: float, eps: float) -> str:
     )
 
 
-def _describe_nearby(view: View) -> str:
+def _describe_nearby_elements(view: View) -> str:
     """Describe which elements "nearby" means in the formula; "" for a picture of one element."""
     if not list_wide_axes(view):
         return ""
@@ -136,7 +136,7 @@ def _describe_nearby(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}, each with its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each pixel there has its own v."
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:
@@ -162,9 +162,9 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### Normalization brings back the dark half: its contrast rises from {before} to {after}."
+        return f"### Normalization lifts the dark half's contrast from {before} to {after} of the left's."
     if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
-        return f"### ε = {eps} exceeds the mean of v² in the dark half, so its contrast is only {after}."
+        return f"### The dark half fades: there ε = {eps} exceeds the mean of v²."
     return f"### The contrast of the right half is {before}, after normalization {after}."
 
 

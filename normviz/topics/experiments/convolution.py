@@ -24,14 +24,7 @@ from normviz.topics.experiments.convolution_verdict import (
 )
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
 from normviz.topics.experiments.grid_outcome import find_outcomes, make_outcome_curves
-from normviz.topics.experiments.reports import (
-    FigureSpec,
-    Report,
-    Verdict,
-    format_percent,
-    make_band_curve,
-    tabulate,
-)
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, format_percent, make_band_curve, tabulate
 
 PADDINGS = {"zeros": "Zero padding", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""
@@ -145,8 +138,7 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
         "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
         "Points: means over the seeds with 95% intervals, each scheme at its best learning rate. At 1, border and "
         "inside vary equally.",
-        note="Units that are “rarely turned on” have other statistics. The right plot compares σ, the standard "
-        "deviation of a unit over test digits.",
+        note="Units “rarely turned on” at the border would differ in σ, their standard deviation over test digits.",
     )  # fmt: skip
 
 

@@ -49,8 +49,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach "
         "achieves deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, "
         "abstract).",
-        why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the "
-        "shifted data cancel this; those of the training data do not. Ink that is clipped stays lost.",
+        why="The shift changes the mean and the variance of a layer’s inputs. Statistics of shifted pictures cancel "
+        "most of this change. Statistics of training do not.",
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
@@ -102,7 +102,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "learning rate.",
     ),
     ExperimentText(
-        "convolution", "Convolutions", ("L09", "B16"), "Is the border why layer norm helps CNNs less?",
+        "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
         claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
         "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
         "(Ba et al. 2016, section 6.7).",

@@ -150,7 +150,7 @@ def report(setting: Setting, results: Results) -> Report:
             *(_draw_error_map(setting, k, each) for k, each in sorted(errors.items())),
         ]
     elif found:
-        figures = [_draw_losses_before_training(*found[0])]
+        figures = [_draw_training_losses(*found[0])]
     rows = [
         {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
         for k, each in errors.items()
@@ -174,17 +174,8 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 curves.append(
                     make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
                 )
-        panels.append(
-            CurvePanel(
-                f"Initial {symbol}, with {other}",
-                curves,
-                f"initial {symbol}",
-                "test error, %",
-                log,
-                (),
-                SHOWN_LOG_ERRORS,
-            )
-        )
+        title, below = f"Initial {symbol}, with {other}", f"initial {symbol}"
+        panels.append(CurvePanel(title, curves, below, "test error, %", log, span=SHOWN_LOG_ERRORS))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
         for k, each in sorted(errors.items())
@@ -213,8 +204,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
     )  # fmt: skip
 
 
-def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
-    """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
+def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
+    """Return a figure of a training's loss by step, at β = 0 and the middle rate, until there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_styles([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
@@ -262,8 +253,9 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    extent = f"for {better + worse} of {count} initial values other than γ = 1, β = 0"
-    return Verdict(word, " ".join(texts), condition, extent=extent)
+    return Verdict(
+        word, " ".join(texts), condition, "", f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
+    )
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,

@@ -16,10 +16,10 @@ from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.recurrent_gradients import (
-    draw_factors_by_gain,
-    draw_factors_by_scale,
+    draw_gradients_by_gain,
+    draw_gradients_by_scale,
     judge_gradients,
-    summarize_factors,
+    summarize_gradients,
 )
 from normviz.topics.experiments.recurrent_jobs import (
     DIGIT_PIXELS,
@@ -111,9 +111,9 @@ def report(setting: Setting, results: Results) -> Report:
     }
     figures = [
         *([_draw_training_and_test(setting, begun, runs)] if begun else []),
-        *([draw_factors_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
-        *([draw_factors_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
-        *([_draw_layouts(layouts)] if "losses" in layouts else []),
+        *([draw_gradients_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
+        *([draw_gradients_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
+        *([_draw_losses_by_layout(layouts)] if "losses" in layouts else []),
     ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
     found = {
@@ -232,7 +232,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
     return CurvePanel(title, lines, "length of the sequence", "test error, %", marks=steps.tolist())
 
 
-def _draw_layouts(layouts: Arrays) -> FigureSpec:
+def _draw_losses_by_layout(layouts: Arrays) -> FigureSpec:
     """Return a figure of the loss in the layouts (B, C, T) and (B, T, C), and of their units' standard deviations."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
@@ -261,7 +261,7 @@ def _format_headline(
         first, *rest = (f"{100 * runs[k].longer_length_errors.mean():.1f}%" for k in shown)
         beside = "".join(f", batch norm {each}" for each in rest)
         return f"Yes: on longer sequences {setting.names[other]} averages {first} errors{beside}."
-    gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
+    gains = summarize_gradients(setting, together["norms"]) if "norms" in together else ""
     return gains or describe_start(setting.names[k] for k in begun_results)
 
 

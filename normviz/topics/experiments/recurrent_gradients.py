@@ -35,8 +35,8 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
     ]
 
 
-def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Return a figure of the gradient's growth factor per step back by γ, normalizing Wh + Ux or Wh and Ux apart."""
+def draw_gradients_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+    """Return a figure of the gradient's growth per step back by γ; Wh and Ux are normalized `together` or `apart`."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
@@ -57,8 +57,8 @@ def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart
     )  # fmt: skip
 
 
-def draw_factors_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
-    """Return a figure of the gradient's growth factor per step back by scale of the initial weights, at γ = `gain`."""
+def draw_gradients_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
+    """Return a figure of the gradient's growth per step back by the scale of the initial weights, at γ = `gain`."""
     panel = CurvePanel(
         f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "initial weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
@@ -85,7 +85,7 @@ def _find_headline_position(setting: ComparisonSetting) -> int | None:
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
+def summarize_gradients(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:

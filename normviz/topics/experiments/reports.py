@@ -66,7 +66,7 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
     return join_words(parts, "and") if parts else ""
 
 
-def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
+def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:
     """Combine the keys of verdicts: "open" if one is open, the common key if all agree, else "holds-if"."""
     found = set(words)
     if "open" in found:
@@ -75,7 +75,7 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Return "holds" if all signs are 1, "holds-if" if some are, else "wrong" if one is −1, or "open" if all are 0."""
+    """Return "holds" if all signs of differences are 1, "holds-if" if some are, "wrong" if one is −1, else "open"."""
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
@@ -92,7 +92,7 @@ def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
         *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
     ]
     says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdicts(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
+    return Verdict(combine_verdict_keys(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")

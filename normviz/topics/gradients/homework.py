@@ -175,7 +175,7 @@ def generate_input_gradients(
 
 
 def make_right_formula(scheme: Scheme, shape: Shape, eps: float) -> FormulaVariant:
-    """Return the formula by which a scheme of the general form normalizes, without mistakes."""
+    """Return the formula, without mistakes, of a scheme that divides by a root mean square."""
     return FormulaVariant(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 

@@ -37,7 +37,7 @@ def draw_stream(
 
     The axes do not depend on `position`, so that only the data move, unless it is beyond the first `window` batches.
     """
-    colours = THEMES[theme]
+    colours, steps = THEMES[theme], max(window, position)
     figure = make_subplots(
         len(statistics), 1, shared_xaxes=True, vertical_spacing=0.15, subplot_titles=[each.title for each in statistics]
     )
@@ -67,12 +67,11 @@ def draw_stream(
             x=[position], y=[each.running[position]], mode="markers", marker=now, row=row, col=1, showlegend=False,
             name="now",
         )  # fmt: skip
-        values = np.concatenate([each.batch, each.running, each.population])
+        values = np.concatenate([each.batch[:steps], each.running[: steps + 1], each.population[:steps]])
         low, high = float(values.min()), float(values.max())
         pad = 0.06 * (high - low or 1.0)
         title = make_axis_title(each.symbol)
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, title=title, row=row, col=1)
-    steps = max(window, position)
     figure.update_xaxes(title=make_axis_title("batches seen"), row=len(statistics), col=1)
     figure.add_vline(position, line=style_current_value_line(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])

@@ -24,7 +24,7 @@ from normviz.topics.weights.descent import (
     measure_growth_gap,
 )
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
-from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
+from normviz.topics.weights.figures import draw_ellipses, draw_stretch_histograms
 from normviz.topics.weights.state import (
     ITERATION_COUNT,
     PREFIX,
@@ -155,7 +155,7 @@ def _explain_rate_factor(run: DescentPath) -> str:
     return (
         f"**Why?** At first w = {ratio} · v. Turning v moves the tip of w {ratio} times as far, so by the chain rule "
         f"the gradient of v is {ratio} times as large, too. Together, w turns as if the learning rate were "
-        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
+        f"(g/‖v‖)² = **{factor}** times as large. The length g learns at the ordinary rate."
     )
 
 
@@ -241,7 +241,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
     with right:
         most = {name: float(ratios.max()) for name, ratios in pairs.items()}
         alt = f"Histograms of the stretch of pairs of digits: up to {most['before']:.3g}, then {most['after']:.3g}."
-        show_figure(draw_ratio_histograms(pairs, theme), "ratios", alt, "21rem")
+        show_figure(draw_stretch_histograms(pairs, theme), "ratios", alt, "21rem")
     st.caption(
         "Left: where the weights map inputs of length 1, in the two directions that are stretched the most; σ is the "
         f"estimate of σ₁ after step {step} of power iteration. Right: {len(pairs['after']):,} pairs of digits, before "

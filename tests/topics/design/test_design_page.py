@@ -27,7 +27,7 @@ from normviz.topics.design.panels.search_results import (
     MAX_CUBES,
     MAX_LISTED,
     choose_drawn_schemes,
-    list_answers,
+    label_offered_schemes,
 )
 from normviz.topics.design.pictures import FIRST_PICTURE_CHANGE, compare_pictures
 from normviz.topics.design.questions import (
@@ -121,7 +121,7 @@ def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
 def test_every_listed_scheme_is_an_answer(question, layer):
     demands = Demands(layer, question.need, conditions=question.conditions)
     schemes = find_schemes(demands)
-    listed = list_answers(demands, schemes, schemes[0][0])
+    listed = label_offered_schemes(demands, schemes, schemes[0][0])
     assert len(listed) >= MAX_LISTED or len(listed) >= len(schemes)
     assert all(is_answer(parse_pick(text), demands) for text in listed)
 

@@ -23,7 +23,7 @@ from normviz.topics.design.search import find_schemes, take_census
 from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, plan_trainings
 from normviz.topics.design.training_results import (
     TwinCount,
-    count_by_set,
+    count_results_by_invariances,
     describe_exceptions,
     list_invariance_checks,
 )
@@ -106,7 +106,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
     assert sentence.startswith(f"{format_scheme_line(wrong.scheme, 'dense')}; {TRANSFORMATIONS[key].name}: ")
     assert f"{'invariant' if shown.predicted else 'not invariant'} in theory" in sentence
     assert missing == []
-    disagree = {each: count.disagree for each, count in count_by_set([part], found).items()}
+    disagree = {each: count.disagree for each, count in count_results_by_invariances([part], found).items()}
     assert disagree == {each: int(each == part.absorbed[3]) for each in part.absorbed}
 
 
@@ -132,7 +132,7 @@ def test_where_rounding_leaves_no_answer_it_says_so():
     differing, (sentence,) = describe_exceptions(found, "conv")
     assert differing == []
     assert "no answer" in sentence
-    assert count_by_set([part], found) == {absorbed: TwinCount(0, 0, 1, 1, 1)}
+    assert count_results_by_invariances([part], found) == {absorbed: TwinCount(0, 0, 1, 1, 1)}
     assert count_answers(found) == (5, 0, 1)
 
 
@@ -183,11 +183,11 @@ def test_the_numbers_of_the_jobs_sum_up():
     part = plan_trainings("dense")[0]
     halves = [TwinTraining(part.rows[k::2], part.absorbed[k::2], part.setting) for k in (0, 1)]
     found = {half: run_to_end(half) for half in halves}
-    assert count_by_set(halves, found) == count_by_set([part], {part: run_to_end(part)})
-    begun = count_by_set(halves, {halves[0]: found[halves[0]]})
+    assert count_results_by_invariances(halves, found) == count_results_by_invariances([part], {part: run_to_end(part)})
+    begun = count_results_by_invariances(halves, {halves[0]: found[halves[0]]})
     assert sum(each.done for each in begun.values()) == len(halves[0].rows)
     assert {each.of for each in begun.values()} == {1}
-    assert {*count_by_set(halves, {}).values()} == {(0, 0, 0, 0, 1)}
+    assert {*count_results_by_invariances(halves, {}).values()} == {(0, 0, 0, 0, 1)}
 
 
 def test_results_come_stack_by_stack_in_small_steps(monkeypatch):

@@ -114,14 +114,14 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     ratios = [compute_contrast_ratio(values) for values in (normalize(bright, scheme).v, result.v, result.xhat)]
     assert sent["notes"] == [f"contrast, right ÷ left: {ratio:.0%}" for ratio in ratios]
     assert (sent["focus"], sent["reach"]) == (list(ring(at)), [3, 3])
-    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2, each with" in said(at)
+    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2. Each pixel" in said(at)
 
 
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({}, "Normalization brings back the dark half: its contrast rises from {before}% to {after}%."),
-        ({"eps": "0.01"}, "ε = 0.01 exceeds the mean of v² in the dark half, so its contrast is only {after}%."),
+        ({}, "Normalization lifts the dark half's contrast from {before}% to {after}% of the left's."),
+        ({"eps": "0.01"}, "The dark half fades: there ε = 0.01 exceeds the mean of v²."),
         ({"eps": "1"}, "ε = 1 far exceeds the mean of v² nearby: every v is divided by about 1."),
         ({"light": "1"}, "In even light no half is dark: contrast {before}%, normalized {after}%."),
         (

@@ -19,7 +19,7 @@ from normviz.topics.experiments.placement_jobs import (
     PlacementTraining,
     ResidualChain,
 )
-from normviz.topics.experiments.reports import combine_verdicts
+from normviz.topics.experiments.reports import combine_verdict_keys
 
 TINY = Setting(seeds=2, steps=20, warm=5, batch=8, layers=1, pairs=2)
 SETTING = Setting(seeds=5)
@@ -107,7 +107,7 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
     ],
 )
 def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post, pre, word):
-    assert judge(post, pre).word == combine_verdicts(["holds", word])
+    assert judge(post, pre).word == combine_verdict_keys(["holds", word])
 
 
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():

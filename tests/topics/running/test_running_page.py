@@ -115,7 +115,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     setting, unit = Setting(layer, 8), 1
     seen = running.trace_stream(setting, 0.1)
     kept = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], 0.1)
-    x = running.stream_summed_inputs(setting, [39])[0][:, setting.output_side // 2, setting.output_side // 2, unit]
+    x = running.compute_stream_pre_activations(setting, [39])[0][
+        :, setting.output_side // 2, setting.output_side // 2, unit
+    ]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
     own = seen.mean[39, unit], seen.variance[39, unit]
@@ -230,7 +232,7 @@ def test_before_the_first_batch():
     at = open_page(step="0", mode="inference")
     assert pairs(at)["Running averages"][1] == "1.000"  # nothing is averaged yet
     assert not at.latex  # no update
-    x = running.stream_summed_inputs(Setting(), [0])[0][0, 0, 0, 0]
+    x = running.compute_stream_pre_activations(Setting(), [0])[0][0, 0, 0, 0]
     inferred = next(trace for trace in traces(at, "batch") if trace.get("name") == "x̂ in inference")
     np.testing.assert_allclose(inferred["y"][0], x / np.sqrt(1 + DEFAULT_EPS))
 
@@ -332,7 +334,7 @@ def test_every_panel(link, layer):
 def test_the_panels_numbers_are_the_cores():
     setting, unit = Setting(drift=0.0), 0
     shown = {trace["name"].split("  ")[0]: trace["x"] for trace in traces(open_page(panel="companions"), "effect")}
-    for key, outputs in running_effects.normalize_among_others(setting).items():
+    for key, outputs in running_effects.normalize_in_random_batches(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
@@ -340,7 +342,7 @@ def test_other_examples_are_shown_at_the_epsilon_of_the_page():
     at = open_page(panel="companions", eps="1")
     shown = {trace["name"].split("  ")[0]: np.asarray(trace["x"]) for trace in traces(at, "effect")}
     for eps, same in ((1.0, True), (DEFAULT_EPS, False)):
-        outputs = running_effects.normalize_among_others(Setting(drift=0.0), eps=eps)["batch"][:, 0]
+        outputs = running_effects.normalize_in_random_batches(Setting(drift=0.0), eps=eps)["batch"][:, 0]
         assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
 
 

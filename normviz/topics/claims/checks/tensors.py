@@ -53,7 +53,7 @@ def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[floa
     return float(np.mean(apart[0])), float(np.mean(apart[1:]))
 
 
-def repeat_change_shares(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def measure_change_shares_by_seed(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the two results of `measure_change_shares` for the scheme `key`, each with one number per seed."""
     own, others = zip(*(measure_change_shares(SCHEMES[key], shape, each) for each in list_seeds(seed)), strict=True)
     return own, others

@@ -33,8 +33,7 @@ CLAIMS: tuple[Claim, ...] = (
         "layer norm still trails."),
     make_experiment_claim("B09", "004", "holds", "learning-rate",
         short="Batch norm allows higher learning rates.",
-        condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high, and "
-        "with weight norm it is no higher."),
+        condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high."),
     make_experiment_claim("B11", "004", "holds", "weight-decay",
         short="With normalization, weight decay does not regularize; it sets the learning rate.",
         condition="It only shrinks weights whose length the output ignores."),

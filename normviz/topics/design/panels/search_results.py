@@ -69,7 +69,7 @@ def show(view: View, theme: str) -> None:
 
 
 def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
-    """Choose the schemes whose cubes are drawn: well-known answers first, then the simplest; a picked one is included.
+    """Choose the schemes whose cubes are drawn: well-known answers, then the simplest; if `is_picked`, also `chosen`.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
@@ -104,7 +104,7 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
     return schemes[0][0] if schemes else None
 
 
-def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
+def label_offered_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Map URL texts to labels of the schemes offered for choice: named ones, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _find_registered_answers(demands):
@@ -119,7 +119,7 @@ def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dic
 
 def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
     """Show the list of found schemes, from which the visitor picks one."""
-    listed = list_answers(demands, schemes, chosen)
+    listed = label_offered_schemes(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
         "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_store_pick,

@@ -13,18 +13,18 @@ from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
 cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
-    lambda setting, eps: effects.normalize_among_others(setting, eps=eps)
+    lambda setting, eps: effects.normalize_in_random_batches(setting, eps=eps)
 )
 
 
 def show(view: View, theme: str) -> None:
     """Show how the output of one example depends on the others in its mini-batch, by scheme."""
-    drawn, words = draw_outputs_among_others(view, theme)
+    drawn, words = draw_outputs_in_random_batches(view, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
     st.markdown(words)
 
 
-def draw_outputs_among_others(view: View, theme: str) -> tuple[DrawnFigure, str]:
+def draw_outputs_in_random_batches(view: View, theme: str) -> tuple[DrawnFigure, str]:
     """Draw one example's outputs in many mini-batches, by scheme; return the figure and sentences on it."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}

@@ -14,19 +14,19 @@ from normviz.core.reductions import broadcast_statistic, centre, compute_rms, re
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import (
-    choose_part,
+    choose_independent_part,
     is_affine,
-    is_changed_by_gain,
     list_candidates,
-    space_evenly,
+    needs_missing_gain,
+    space_indices_evenly,
 )
-from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
+from normviz.topics.same.detection.curves import estimate_pointwise_fit, is_monotone
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
     choose_outcome,
-    fit_function,
+    fit_affine_values,
+    fit_pointwise_function,
     fit_trials,
-    solve_values,
 )
 from normviz.topics.same.detection.trials import Divisors, FitTrial
 from normviz.topics.same.variants import VARIANTS
@@ -103,8 +103,8 @@ class CandidateFit:
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
     """Yield for every candidate scheme the simplest fit that explains y, or the one with the smallest residual.
 
-    A candidate is tried on a part of the tensors that gives the same x̂ (`choose_part`), and judged by `MAX_JUDGED`
-    elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
+    A candidate is tried on a part of the tensors that gives the same x̂ (`choose_independent_part`), and judged by
+    `MAX_JUDGED` elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
 
     Args:
         x, y: the input and the output as tensors (N, H, W, C).
@@ -112,7 +112,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         dtype: type to which y is rounded.
     """
     for schemes in list_candidates(x.shape):
-        fit = _fit_function if schemes[0].function is not None else _fit_schemes
+        fit = _fit_pointwise_function if schemes[0].function is not None else _fit_schemes
         found = fit(*_choose_elements(x, y, schemes[0], MAX_PART, MAX_JUDGED), schemes, layout, dtype)
         is_partly_judged = y.size > MAX_JUDGED
         yield _confirm_fit(x, y, found, dtype) if is_partly_judged and found.fits and found.is_decided else found
@@ -120,9 +120,9 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
 
 def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, most_judged: int) -> Elements:
     """Return a float64 part of x and of y, `most` elements, and the indices of `most_judged` elements to compare."""
-    part = choose_part(x.shape, scheme, most)
+    part = choose_independent_part(x.shape, scheme, most)
     some, target = (each[part].astype(float, copy=False) for each in (x, y))
-    return some, target, space_evenly(some.shape, shrink_shape(some.shape, most_judged))
+    return some, target, space_indices_evenly(some.shape, shrink_shape(some.shape, most_judged))
 
 
 def _fit_schemes(
@@ -169,7 +169,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List the levels of fits, each with the axes along which its γ and β vary; the simplest comes first."""
+    """List the levels (which of ε, γ and β are fitted), each with the axes along which γ and β vary; simplest first."""
     elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
     return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
 
@@ -185,14 +185,14 @@ def _fit_level(
     """Return the best fit of one candidate at `level`, with γ and β along axes `along`, and all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
-    return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
+    return replace(found, fits=False) if found.gain and needs_missing_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
     """Return the fit with up to `MAX_CONFIRMED` elements; where that fails, one at a level with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
-        return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
+        return _fit_pointwise_function(some, target, judged, fit.schemes, fit.layout, dtype)
     target, levels, found = target[judged], _list_levels(fit.schemes), fit
     is_any_eps = fit.level == CHANNELS and is_affine(fit.schemes)  # γ cancels ε
     for level, along in levels[levels.index((fit.level, fit.along)) :]:
@@ -262,7 +262,7 @@ class _Whitening:
     """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
-        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_evenly(v.shape, v.shape)
+        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_indices_evenly(v.shape, v.shape)
         rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
         self.left = self.left[:, np.ravel_multi_index(self.judged[:3], v.shape[:3]).ravel()]
@@ -332,7 +332,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     return True
 
 
-def _fit_function(
+def _fit_pointwise_function(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
 ) -> CandidateFit:
     """Fit y = f(αx + s) with estimated α and s, then with γ and β; compare with y at the elements `judged`."""
@@ -341,16 +341,16 @@ def _fit_function(
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
     lost = RoundingBounds(x, scheme, name).compute(None) * (1 if name != "float64" else 16)  # α and s are rounded too
-    line = solve_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
+    line = fit_affine_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
     if np.all(np.abs(y - line.values) <= line.allowed):
         return replace(found, is_decided=False)  # f may be straight
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
-        estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
+        estimated = estimate_pointwise_fit(x, y, scheme, with_gain=bool(along))
         if estimated is None:
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial((), xhat, lost, estimated.moved)
-        outcome = fit_function(y, trial, along, x, line)
+        outcome = fit_pointwise_function(y, trial, along, x, line)
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent
         found = CandidateFit(
