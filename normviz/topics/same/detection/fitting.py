@@ -281,14 +281,14 @@ class _Whitening:
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute for every element the largest |x| in its field, in the shape of x."""
+    """Compute for every element the largest |x| among the elements averaged with it, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
 
 @ignore_float_warnings
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
-    """Estimate ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
+    """Estimate ε of y = x̂ = v/√(σ² + ε), from the elements with the smallest shared variance.
 
     None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """

@@ -48,7 +48,7 @@ class RoundingBounds:
 
     @ignore_float_warnings
     def compute(self, deviation: np.ndarray | None, is_square_difference: bool = True) -> np.ndarray:
-        """Return each element's bound, larger if `is_square_difference`; infinite if its field is constant and ε = 0.
+        """Return each element's bound, larger if σ² `is_square_difference`, E[x²] − μ²; infinite if σ² and ε are 0.
 
         Args:
             deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
