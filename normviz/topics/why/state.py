@@ -107,7 +107,7 @@ def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.Learn
 @serialize_calls
 def _get_results_by_kind(setting: saturation.Setting) -> dict[str, saturation.LearningResults]:
     return {
-        name: saturation.train_and_measure(setting, normalized).learned
+        name: saturation.train_and_measure(setting, normalized).final_results
         for normalized, name in learning.KIND_NAMES.items()
     }
 

@@ -239,7 +239,7 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
     setting = stream.Setting(seed=seed)
     seen, m = stream.trace_stream(setting), setting.element_count
     ours, same_number, other = (
-        compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
+        compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).final_averages
         for key, number in (("pytorch", PYTORCH_MOMENTUM), ("keras", PYTORCH_MOMENTUM), ("keras", 1 - PYTORCH_MOMENTUM))
     )
     ratio = ours.variance / other.variance * (m - 1) / m
