@@ -214,7 +214,9 @@ def find_pair_numbers(view):
 
 
 def find_chain_numbers(view):
-    one = compute_chain_values(*(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"])
+    one = compute_chain_values(
+        *(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"], view["centred"]
+    )
     return [one.mean, one.variance, one.root, *one.xhat, one.droot, one.dvariance, *one.dx]
 
 

@@ -30,9 +30,9 @@ from normviz.topics.gradients.panels.formula import (
 )
 from normviz.topics.gradients.panels.graph import (
     PATH_SENTENCES,
-    STEP_HEADINGS,
     describe_backward_step,
     draw_graph_at_step,
+    get_step_heading,
     tabulate_terms,
 )
 from normviz.topics.gradients.panels.jacobian import compute_block_jacobian, draw_block_jacobian
@@ -50,11 +50,10 @@ def build_gradient_parts(view: View) -> list[StepPart]:
 def _build_graph_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s of one gradient in the computation graph: the graph, and the terms that it sums."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
-    values, step = compute_chain_values(x, dxhat, view["eps"]), STEPS[view["back"]]
-    words = format_words_html(f"### {STEP_HEADINGS[step]}\n{describe_backward_step(values, step)}")
+    values, step = compute_chain_values(x, dxhat, view["eps"], view["centred"]), STEPS[view["back"]]
+    words = format_words_html(f"### {get_step_heading(values, step)}\n{describe_backward_step(values, step)}")
     if step == STEPS[0]:
-        paths = zip(PATHS, PATH_SENTENCES, strict=True)
-        words += format_words_html("\n".join(f"- **{name}**: {text}" for name, text in paths))
+        words += format_words_html("\n".join(f"- **{PATHS[path]}**: {PATH_SENTENCES[path]}" for path in values.paths))
     if added := list_step_terms(values, step):
         words += format_table_html(tabulate_terms(values, step, added))
     return [

@@ -36,12 +36,16 @@ def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
     _draw_line(figure, forward.x, forward.v, colours.mean, dash="dash")
-    _draw_text(figure, (forward.x + forward.v) / 2, "− μ each", colours.mean, side)
+    _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
+    is_short = stage == "divide" and np.linalg.norm(forward.v) < CIRCLE_RADIUS  # the longer arrow is named at its tip
+    at_tip, at_middle = {"side": side}, {"side": "bottom right", "share": 0.5}
+    width = 8 if stage == "centre" else 3
     _draw_vector(
-        figure, origin, forward.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3
+        figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **(at_middle if is_short else at_tip)
     )
     if stage == "divide":  # on v
-        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
+        place = at_tip if is_short else at_middle
+        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=14, **place)
     return figure
 
 

@@ -217,18 +217,13 @@ def lengths():
     return train_single(RateSetting()).length[:, 0]
 
 
-def chain():
-    return compute_chain_values(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
+def chain(shift=0.0, has_mean=True):
+    return compute_chain_values(np.array([1.0, 2, 4, 1]) + shift, np.array([1, 0, -1, 0.5]), EPS, has_mean)
 
 
 def dx_of_three():
     """The step of three numbers, which is along their gradient."""
     return take_step([3, 1, -1], 0.0).change
-
-
-def formula_gradient(scheme):
-    rng = np.random.default_rng(0)
-    return backward(rng.normal(size=(2, 2, 2, 3)), rng.normal(size=(2, 2, 2, 3)), SCHEMES[scheme], EPS)
 
 
 def jacobian(count):

@@ -1,5 +1,7 @@
 """The chain of one field: as the general form has it, forward and backward, and its figure against Plotly."""
 
+from itertools import product
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -17,25 +19,26 @@ NUMBERS = st.floats(-1000, 1000).map(lambda number: round(number, 3))
 FIELDS = st.integers(2, 4).flatmap(
     lambda n: st.tuples(*(st.lists(NUMBERS, min_size=n, max_size=n).map(np.array) for _ in range(2)))
 )
-LAYER = SCHEMES["layer"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(FIELDS, st.sampled_from([0.0, 1e-5, 1.0]))
 def test_it_is_the_general_form(field, eps):
-    one = compute_chain_values(*field, eps)
     x, dxhat = (each.reshape(1, 1, 1, -1) for each in field)
-    np.testing.assert_allclose(one.xhat, normalize(x, LAYER, eps).xhat.ravel(), rtol=1e-9, atol=1e-9)
-    scale = float(np.abs(one.dxhat).max()) / (one.root or 1.0)
-    np.testing.assert_allclose(one.dx, backward(x, dxhat, LAYER, eps).ravel(), atol=1e-9 * max(scale, 1e-12))
+    for scheme in ("layer", "rms"):
+        one = compute_chain_values(*field, eps, has_mean=scheme == "layer")
+        np.testing.assert_allclose(one.xhat, normalize(x, SCHEMES[scheme], eps).xhat.ravel(), rtol=1e-9, atol=1e-9)
+        scale = float(np.abs(one.dxhat).max()) / (one.root or 1.0)
+        expected = backward(x, dxhat, SCHEMES[scheme], eps).ravel()
+        np.testing.assert_allclose(one.dx, expected, atol=1e-9 * max(scale, 1e-12))
 
 
 @settings(max_examples=60, deadline=None)
 @given(FIELDS, st.sampled_from([0.0, 1e-5, 1.0]))
 def test_the_parts_add_up_to_the_gradient_of_the_step(field, eps):
-    one = compute_chain_values(*field, eps)
-    scale = 1e-9 * (1.0 + float(np.abs(one.dv).max()) + abs(one.droot))
-    for step in STEPS[1:]:
+    layer, rms = compute_chain_values(*field, eps), compute_chain_values(*field, eps, has_mean=False)
+    for one, step in product((layer, rms), STEPS[1:]):
+        scale = 1e-9 * (1.0 + float(np.abs(one.dv).max()) + abs(one.droot))
         added, total = list_step_terms(one, step), getattr(one, step)
         if added:
             found = sum(added.values())
