@@ -133,8 +133,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
         claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
         "2019, abstract).",
-        why="RMS norm subtracts no mean. But a layer that runs as one fused operation may be faster than several "
-        "operations.",
+        why="RMS norm subtracts no mean. But PyTorch may run layer norm as one operation (fused) and RMS norm as "
+        "several.",
         rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each "
         "round everything is timed several times in turn, and the shortest times count, so that both schemes meet the "
         "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance "

@@ -56,7 +56,7 @@ class Setting(ComparisonSetting):
     )
     batch: int = number_choice(64, (8, 16, 32, 64), label="Batch size N")
     steps: int = integer(300, 20, 800, label="Steps", stops=(50, 100, 200, 300, 400, 600, 800), control="stops")
-    gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
+    gain: float = real(1.0, 0.05, 3.0, label="Initial γ", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,7 +136,7 @@ LAYOUT_NOTE = (
 )
 
 CONDITION_NOTE = (
-    "The networks have 32 tanh units and Gaussian first weights. Where Wh + Ux is normalized, a small γ leaves Wh a "
+    "The networks have 32 tanh units and Gaussian initial weights. Where Wh + Ux is normalized, a small γ leaves Wh a "
     "small share of the sum, and gradients vanish. Where Wh and Ux are normalized apart, Wh keeps its share. "
     "Cooijmans et al. (2016, arXiv 1603.09025) normalize them apart, in an LSTM, and start at γ = 0.1. Errors on "
     "longer sequences depend on the lengths of the training."

@@ -24,7 +24,7 @@ DIGIT_PIXELS = 64
 """Number of pixels of a digit."""
 
 WEIGHT_SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
-"""Factors of the first weights, 1/4 to 4."""
+"""Factors of the initial weights, 1/4 to 4."""
 
 FIRST_GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 """First values of γ at which gradients are measured; Cooijmans et al. (2016) start at 0.1."""
@@ -123,7 +123,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
 class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
     """Job that measures the gradient of the state, ‖∂L/∂h_t‖, at the last `STEPS_BACK` steps before any training.
 
-    A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
+    A point is a pair: the factor of the initial weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
     """
 

@@ -341,4 +341,4 @@ def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
-    "timed on this machine; no network is trained.")  # fmt: skip
+    "no network is trained.")  # fmt: skip
