@@ -7,6 +7,8 @@ import { trimRange } from "./cells.js";
 /** @import {CubeState} from "./body.js" */
 /** @import {Index} from "./component.d.ts" */
 
+const MOST_DIVIDED = 100; // boxes with lines between their cells; of 1,000 the lines take 20 ms
+
 /**
  * Return true if an element is not cut away.
  * @param {Index} index
@@ -59,7 +61,7 @@ export function buildHighlight(cube, index) {
   const role = part ?? staged?.role;
   const lit = role === "mean" && hover.copies.every((copy) => copy.dashed) ? dashed : bounds;
   const filled = part || (hover.filled && !staged) ? lit : [];
-  const divided = hover.fine && !staged && filled.length <= most ? filled : [];
+  const divided = hover.fine && !staged && filled.length <= MOST_DIVIDED ? filled : [];
   return {
     field: { ...buildMesh(filled, 0.03), color: hues[part ?? "field"] },
     divisions: buildDivisions(divided, at.size, 0.04),

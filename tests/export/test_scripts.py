@@ -316,7 +316,9 @@ def test_table_1_prints_the_cells_and_the_open_case():
     view = find_view("invariance", link)
     printed = run(format_page_script("invariance", view))
     for cell in measure_cells(build_schemes(view), Setting(delta=10.0, shift=2.0, batch=16, steps=5)):
-        said = next(line for line in printed.splitlines() if line.startswith(f"{cell.row}, {cell.transformation}:"))
+        said = next(
+            line for line in printed.splitlines() if line.startswith(f"{cell.row_name}, {cell.transformation}:")
+        )
         assert f"forward {cell.forward_gap:.2g}" in said
         assert f"at equal rates {cell.training_gap_equal_lr:.2g}" in said
     assert re.search(r"network: [\d.]+, twin: [\d.]+", printed)

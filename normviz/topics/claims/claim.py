@@ -101,7 +101,7 @@ class Claim:
     short: str = ""
 
     @property
-    def line(self) -> str:
+    def summary(self) -> str:
         """The claim in one line: `short` if there is one, else `says`."""
         return self.short or self.says
 

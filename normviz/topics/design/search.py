@@ -92,7 +92,7 @@ def find_varying_axes(layer: str) -> tuple[int, ...]:
 
 
 def list_fields(layer: str) -> list[Field | None]:
-    """List all fields of a layer that the search tries; None stands for no averaging along any axis."""
+    """List all fields (choices of averaged elements) that the search tries on a layer; None averages nothing."""
     axes, found = find_varying_axes(layer), []
     for chosen in product(SEARCHED_RULES, repeat=len(axes)):
         # On an axis of length 1, averaging changes nothing.

@@ -80,7 +80,7 @@ def judge_signs(signs: Sequence[int]) -> VerdictKey:
 
 
 def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Join verdicts, given by topic, into one verdict with their combined key and all sentences, each once."""
+    """Join verdicts, a dict by topic, into one verdict with their combined key and all sentences, each once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
     signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
     plain = {
@@ -191,12 +191,12 @@ def make_band_curve(
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Convert rows with the same keys to columns by key; an empty dict without rows."""
+    """Convert rows, dicts with the same keys, to a dict of columns; {} without rows."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def start_table(seeds: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the columns `name` and "seed" of a table with a row for every value and seed."""
+    """Return the columns `name` (`values`) and "seed" of a table with a row for every pair of value and seed."""
     return {name: [value for value in values for _ in seeds], "seed": [*seeds] * len(values)}
 
 

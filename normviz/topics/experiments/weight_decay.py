@@ -150,7 +150,7 @@ class Outcome(NamedTuple):
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """How losses without weight decay, at the rate matched to the weights, differ from losses with weight decay.
+        """Kind of difference between losses without weight decay, at the rate matched to the weights, and with it.
 
         "same" or "apart", over all seeds; "rounding" if a single rounding separates twins as far; "nothing" if weight
         decay changes nothing in these networks; "diverged" if losses are not finite.

@@ -67,7 +67,7 @@ def compute_chain_values(x: np.ndarray, dxhat: np.ndarray, eps: float, has_mean:
 
 
 def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
-    """Return the terms that a backward step, such as "dx", adds up: arrays (H,) by formula; empty for other steps.
+    """Return the terms that a backward step, such as "dx", adds up, as arrays (H,) by their formulas; else {}.
 
     The terms of ∂L/∂s and ∂L/∂μ are summed over the elements, those of ∂L/∂v and ∂L/∂x element by element. Each term of
     ∂L/∂x, in terms of d = ∂L/∂x̂, belongs to one path: no part of ∂L/∂μ comes through the variance, since v sums to 0.

@@ -74,7 +74,7 @@ class ForwardSteps(NamedTuple):
 
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
-    """Return each element's mean over the elements of its field, in the shape of x."""
+    """Return for each element the mean over the elements that its field averages, in the shape of x."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], x.shape), x.shape)
 
 

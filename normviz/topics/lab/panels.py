@@ -155,7 +155,7 @@ def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Statist
 
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
-    """Show histograms before and after normalization, of all elements and of the field of the element `focus`."""
+    """Show histograms before and after normalization, of all elements and of those averaged with the one at `focus`."""
     box = scheme.field.find_box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol

@@ -132,7 +132,7 @@ def compute_stream_pre_activations(setting: Setting, steps: Sequence[int] | np.n
 
 
 def compute_moments(x: np.ndarray, field: Field) -> Moments:
-    """Compute mean and variance (1/m) over the averaged axes of a field, without these axes in the result."""
+    """Compute mean and variance (1/m) over the axes that a field averages; the result lacks these axes."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))

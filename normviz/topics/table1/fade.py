@@ -63,7 +63,7 @@ def compute_eps_effects(scheme: Scheme, setting: Setting) -> dict[str, EpsEffect
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred pre-activations v, mean squares by field, and the unit that a change scales.
+    """Return the first layer's centred pre-activations v, their mean squares, and the unit that a change scales.
 
     `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """

@@ -87,7 +87,7 @@ class Cell:
     front: str | None = None
 
     @property
-    def row(self) -> str:
+    def row_name(self) -> str:
         """The name of the cell's row on the command line: "SCHEME", or "SCHEME behind WEIGHT-SCHEME"."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 

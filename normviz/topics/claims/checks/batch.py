@@ -141,12 +141,12 @@ def check_inference_map(seed: int) -> Iterator[Trial]:
     def folded(each: int) -> float:
         setting, seen = Setting(seed=each), trace_stream(Setting(seed=each))
         averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, keras, momentum)
-        return effects.fold_and_compare_outputs(setting, averages.last)[1]
+        return effects.fold_and_compare_outputs(setting, averages.final_averages)[1]
 
     def lagging(behind: int, each: int) -> float:
         setting, whole = Setting(seed=each), compute_population(Setting(seed=each))
         averages = compute_running_averages(*whole, setting.element_count, keras, momentum)
-        return find_largest_difference(averages.last.mean, whole.mean[-1 - behind]).residual
+        return find_largest_difference(averages.final_averages.mean, whole.mean[-1 - behind]).residual
 
     what = "difference of the outputs with batch norm folded into the weights from those step by step"
     yield expect_equal(what, repeat_over_seeds(seed, folded))

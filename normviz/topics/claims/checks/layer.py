@@ -151,7 +151,7 @@ BLOG_LAYER_NORM = BlogLayerNorm(TOKEN_SHAPE[3:])
 
 
 def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the source's code from layer norm over channels at the same ε, by seed."""
+    """Return the largest difference of the source's code from layer norm over channels at the same ε, one per seed."""
     return repeat_over_seeds(
         seed,
         lambda each: _measure_blog_gap(
@@ -161,7 +161,7 @@ def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
 
 
 def measure_blog_gap_to_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`, by seed."""
+    """Return by seed the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )

@@ -88,7 +88,7 @@ def find_registered_equivalent(scheme: Scheme, layer: str) -> Scheme:
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
-    """Return True if a registered scheme `row` has a weight scheme in front that is not part of its definition."""
+    """Return True if a registered scheme, `row`, has a weight scheme in front that its definition does not include."""
     return row.weight != SCHEMES[row.key].weight
 
 
@@ -111,7 +111,7 @@ def _choose_eps(scheme: Scheme) -> float:
 
 
 def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
-    """Draw the layer's pre-activations once for each scheme, with the chosen element's field highlighted.
+    """Draw the layer's pre-activations for each scheme, with the elements that it averages with the chosen one.
 
     A scheme that acts on the weights alone leaves them as they are.
     """

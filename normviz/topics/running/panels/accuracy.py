@@ -147,7 +147,7 @@ def show_training_status(run: PageRun, was_running: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return name, colour role and description of each way to get batch norm's statistics at test time, by key."""
+    """Return name, colour role and description, by key, of each way to get batch norm's statistics at test time."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"

@@ -84,7 +84,7 @@ class Detection:
         return not other.is_decided and centred and divides == also != ()
 
     @property
-    def undecided(self) -> tuple[CandidateFit, ...]:
+    def undecided_fits(self) -> tuple[CandidateFit, ...]:
         """The candidates that the numbers neither confirm nor exclude."""
         return () if self.constant else tuple(fit for fit in self.fits if not fit.is_decided)
 

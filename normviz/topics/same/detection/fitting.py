@@ -229,14 +229,16 @@ def compute_trials(
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
-        xhat, lost, size = (each[at][None] for each in (normalize(x, scheme, 0.0).xhat, bounds.compute(None), size))
+        xhat, lost, size = (
+            each[at][None] for each in (normalize(x, scheme, 0.0).xhat, bounds.compute_bounds(None), size)
+        )
         return FitTrial((0.0,), xhat, lost, size, None, divisors)
     v = x if scheme.summation is None else centre(x, scheme.summation)[0]
     some, linear = v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
     if scheme.count_covariances(x.shape):
         whitening = _Whitening(v, scheme, judged)
-        xhat, deviation = map(np.stack, zip(*map(whitening.compute, epsilons), strict=True))
+        xhat, deviation = map(np.stack, zip(*map(whitening.compute_xhat, epsilons), strict=True))
         alone = np.broadcast_to(np.sqrt((v**2).mean((0, 1, 2))), x.shape)[at]
         unmixed = some / np.where(alone == 0, np.inf, np.hypot(alone, root))
         divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
@@ -245,7 +247,7 @@ def compute_trials(
         wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
         xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_square_difference=False)[at]
+    lost, least = bounds.compute_bounds(deviation)[at], bounds.compute_bounds(deviation, is_square_difference=False)[at]
     size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
@@ -270,7 +272,7 @@ class _Whitening:
         self.length = len(rows) ** 0.5
         self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
 
-    def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    def compute_xhat(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
         """Compute x̂, and each group's smallest √(λ + ε) above rounding, (1, 1, 1, groups), λ the eigenvalues of Σ."""
         root = np.hypot(self.deviation, eps**0.5)
         inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
@@ -281,14 +283,14 @@ class _Whitening:
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute for every element the largest |x| in its field, in the shape of x."""
+    """Compute for every element the largest |x| among the elements averaged with it, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
 
 @ignore_float_warnings
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
-    """Estimate ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
+    """Estimate ε of y = x̂ = v/√(σ² + ε), from the elements with the smallest shared variance.
 
     None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
@@ -340,7 +342,9 @@ def _fit_pointwise_function(
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
-    lost = RoundingBounds(x, scheme, name).compute(None) * (1 if name != "float64" else 16)  # α and s are rounded too
+    lost = RoundingBounds(x, scheme, name).compute_bounds(None) * (
+        1 if name != "float64" else 16
+    )  # α and s are rounded too
     line = fit_affine_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
     if np.all(np.abs(y - line.values) <= line.allowed):
         return replace(found, is_decided=False)  # f may be straight
