@@ -18,7 +18,7 @@ def test_the_first_screen_holds_pictures_formula_and_eps_and_few_controls(page, 
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), *picture.locator("figure").all(),
         page.locator('[data-testid="stMain"] .katex').first, page.locator(".st-key-eps input"),
-        page.get_by_text("1: faint details stay faint"), page.get_by_text("(the square)"),
+        page.get_by_text("details stay faint"), page.get_by_text("(the square)"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     square = picture.locator(".window:visible")
@@ -33,7 +33,7 @@ def test_presented_two_pictures_are_large_and_eps_is_dragged_and_the_headline_fo
     figures = open_page(page, server, "?present=1").locator("figure:visible")
     expect(figures).to_have_count(2)
     assert all(figure.bounding_box()["height"] >= 0.59 * SIZE["height"] for figure in figures.all())
-    for part in (*figures.all(), page.get_by_text("1: faint details stay faint")):
+    for part in (*figures.all(), page.get_by_text("details stay faint")):
         expect(part).to_be_in_viewport(ratio=1)
     headline = page.get_by_role("heading", level=3).first
     before = headline.inner_text()

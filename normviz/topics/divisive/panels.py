@@ -16,7 +16,6 @@ from normviz.topics.divisive.state import (
     describe_picture_source,
     find_focus,
     get_evenly_lit_picture,
-    list_eps_values,
     list_wide_axes,
     measure_neighbourhood,
     normalize_picture,
@@ -64,10 +63,7 @@ def show_panels(view: View, theme: str) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left, st.container(gap=None):
         slider = st.container()
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
-            least, *_, most = list_eps_values(view)
-            st.caption(f"{typeset(least)}: faint details appear, noise too", width="content")
-            st.caption(f"{typeset(most)}: faint details stay faint", width="content")
+        st.caption(_compare_with_eps(squares))
     with right, st.container(key="contrast-formula"):
         st.latex(FORMULA_IN_WORDS)
         st.markdown(_describe_nearby_elements(view), text_alignment="center")
@@ -136,7 +132,17 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each pixel there has its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each has its own v."
+
+
+def _compare_with_eps(squares: np.ndarray) -> str:
+    """Return what ε does, and the median mean of v² nearby in each half of its values, (1, H, W, C)."""
+    effect = "Where ε exceeds the mean of v² nearby, details stay faint."
+    middle = squares.shape[2] // 2
+    if not middle or not np.isfinite(squares).all():
+        return effect
+    left, right = (typeset(float(np.median(half)), 2) for half in (squares[:, :, :middle], squares[:, :, middle:]))
+    return f"{effect} It is about {left} in the left half, {right} in the right."
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:

@@ -153,9 +153,9 @@ def _explain_rate_factor(run: DescentPath) -> str:
             "as large."
         )
     return (
-        f"**Why?** At first w = {ratio} · v. Turning v moves the tip of w {ratio} times as far, so by the chain rule "
-        f"the gradient of v is {ratio} times as large, too. Together, w turns as if the learning rate were "
-        f"(g/‖v‖)² = **{factor}** times as large. The length g learns at the ordinary rate."
+        f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "
+        f"rule, the gradient of v is {ratio} times as large, too. So w turns as if the learning rate were (g/‖v‖)² = "
+        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
     )
 
 

@@ -117,7 +117,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     assert "At first w = 4 · v" in shown
-    assert "as if the learning rate were (g/‖v‖)² = **16** times as large" in shown
+    assert "as if the learning rate were (g/‖v‖)² = 4 · 4 = **16** times as large" in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
