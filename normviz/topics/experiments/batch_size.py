@@ -203,7 +203,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, has_markers=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, has_markers=True))
-    budget = "training on the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
+    budget = "the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
         CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),

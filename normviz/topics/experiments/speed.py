@@ -25,7 +25,7 @@ from normviz.topics.experiments.training_history import make_job_step
 EXAMPLES, SIDE = (1, 8, 64), 8
 """N of the normalized tensors, and their H and W."""
 
-IMPLEMENTATION_NAMES = ("PyTorch’s layers", "this app’s unfused code")
+IMPLEMENTATION_NAMES = ("PyTorch’s layers", "this app’s code")
 """Names of the implementations that `normviz.train.layer_timing` times, in their order."""
 
 PASS_NAMES = ("forward", "forward and backward")
@@ -340,5 +340,5 @@ def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str
 
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
-    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
+    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}; "
     "no network is trained.")  # fmt: skip
