@@ -20,7 +20,7 @@ from normviz.jobs.spec import JobStep
 from normviz.topics.design.demands import Demands, Invariances, make_exact_demands
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement
-from normviz.topics.table1.results import TableResultCache, plan_budget
+from normviz.topics.table1.results import TableResultCache, plan_training_budget
 from normviz.topics.table1.table import Cell, build_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
@@ -72,7 +72,7 @@ def list_training_jobs(
     ordered = order_schemes(layer, weight_keys, seed)
     most = max(len(schemes) for schemes, _ in ordered)
     last = most if sample is None else min(sample, most)
-    size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_budget(setting)))
+    size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_training_budget(setting)))
     jobs = []
     for start, end in pairwise(sorted({0, 1, min(FIRST_SAMPLE_SIZE, last), last})):
         taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
