@@ -123,7 +123,7 @@ def list_jobs(setting: Setting) -> list[StatisticsRepairTraining]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: the test error over the strength of the shift, and over the number of test pictures in a batch."""
+    """Return a report: the test error by strength of the shift, and by number of test pictures in a batch."""
     ended = {
         part.row.key: GridOutcome(
             f"{part.row.key} norm", f"{part.row.key} norm", SCHEME_STYLES[part.row.key], LEARNING_RATES, results[part]
