@@ -106,7 +106,7 @@ def import_page_state(page: str) -> Any:
 
 @contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Suppress Streamlit's warnings in the block; without a server it warns of every cache and of its session."""
+    """Suppress Streamlit's warnings in the `with` block; without a server it warns of every cache."""
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))
     try:

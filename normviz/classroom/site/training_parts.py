@@ -49,7 +49,7 @@ from normviz.topics.table1.panels import (
     format_answer_heading,
     format_case_reason,
 )
-from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.pictures import render_change_picture
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
@@ -87,7 +87,7 @@ def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, has_matched_
     """Return a cell of Table 1 as HTML: its title, and the twin's transformation as a picture and in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")
-    picture = render_change(change, setting, format_change_sign(change, setting))
+    picture = render_change_picture(change, setting, format_change_sign(change, setting))
     words = f"{describe_case_twin(change, setting, has_matched_rate)} {explain_picture_squares(change, setting)}"
     return f"{title}{picture}{format_words_html(words)}"
 

@@ -29,9 +29,9 @@ from normviz.topics.design.demands import (
     Demand,
     Demands,
     Invariances,
-    adapt_to_demands,
+    adapt_scheme_to_demands,
     check_layer,
-    get_probe_shape,
+    get_normalized_shape,
 )
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
@@ -242,7 +242,7 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
         count = len(index.fields)
         weight_scheme, a, b = np.unravel_index(self._positions[at], (len(WEIGHT_KEYS), count, count))
         row = index.has[weight_scheme, index.pattern[a], index.pattern[b]]
-        return adapt_to_demands(
+        return adapt_scheme_to_demands(
             build_scheme_from_fields(index.fields[a], index.fields[b], WEIGHT_KEYS[weight_scheme]), self._demands
         ), _read_invariances(row)
 
@@ -280,7 +280,7 @@ def group_scheme_names(schemes: Iterable[Scheme], layer: str) -> NamedSchemes:
     counted: dict[object, list[str]] = {}
     uncounted = []
     for scheme in schemes:
-        shape = get_probe_shape(scheme, layer)
+        shape = get_normalized_shape(scheme, layer)
         rules = [rule for field in scheme.fields for rule in field.simplify(shape).rules]
         # A scheme of weights alone has no step behind it.
         if scheme.key in WEIGHT_KEYS or (scheme.is_general_form and {*rules} <= {*SEARCHED_RULES}):

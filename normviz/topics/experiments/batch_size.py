@@ -303,7 +303,7 @@ def _format_sizes(sizes: Sequence[int]) -> str:
 
 
 def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
-    """Return the headline once all sizes are trained: those at which one scheme of the pair beats the other."""
+    """Return the headline once all sizes are trained: the sizes at which one scheme of the pair beats the other."""
     name, other = (setting.names[k] for k in pair)
     signs = _find_error_signs(ended_outcomes, pair)
     worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))

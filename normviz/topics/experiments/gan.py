@@ -79,7 +79,7 @@ class Setting(ComparisonSetting):
 
 
 def list_jobs(setting: Setting) -> list[GanGrid]:
-    """Return a job for every number of discriminator steps, the larger first, and scheme."""
+    """Return a job for every pair of a scheme and a number of discriminator steps, the larger number first."""
     return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 

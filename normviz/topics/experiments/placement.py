@@ -144,7 +144,7 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 
 
 def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], has_markers: bool = True) -> list[Curve]:
-    """Return a curve over x for each placement: means and intervals of its `values`, (len(x), seeds), by name."""
+    """Return a curve over x for each placement: means and intervals of `values[name]`, shape (len(x), seeds)."""
     return [
         make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), has_markers=has_markers)
         for name, each in values.items()

@@ -30,7 +30,7 @@ from normviz.topics.experiments.recurrent_jobs import (
     LayoutTraining,
     SequenceTraining,
     StateGradients,
-    list_leading_steps,
+    list_leading_step_counts,
 )
 from normviz.topics.experiments.reports import (
     FigureSpec,
@@ -219,7 +219,7 @@ def _draw_training_and_test(
 
 def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
     """Return a panel of the test error by sequence length, with statistics of each step and, if stored, of all."""
-    steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
+    steps = setting.steps_per_digit + np.array(list_leading_step_counts(setting.wait))
     drawn = [(run.label, run.get_at_best_rate("by_step"), run.style) for run in runs.values()]
     drawn += [
         (f"{run.label}, shared", run.get_at_best_rate("together"), max(setting.styles) + 1 + k)
@@ -266,7 +266,7 @@ def _format_headline(
 
 
 def _choose_other_scheme(setting: Setting, runs: SequenceOutcomes) -> int | None:
-    """Return the position of a scheme that learns without stored statistics, if possible layer norm, or None."""
+    """Return the position of a scheme that learns without stored statistics, preferably layer norm, or None."""
     others = [
         k
         for k in runs
@@ -328,7 +328,7 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
 def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
     if not runs:
         return {}
-    steps = [setting.steps_per_digit + wait for wait in list_leading_steps(setting.wait)]
+    steps = [setting.steps_per_digit + wait for wait in list_leading_step_counts(setting.wait)]
     table = start_table(setting.networks, "steps", steps)
     for k, run in runs.items():
         key = setting.rows[k].key

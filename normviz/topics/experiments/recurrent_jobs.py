@@ -45,7 +45,7 @@ STATISTICS_DIGITS = 512
 """Digits from which the statistics of `LAYOUT_SCHEMES` for inference are taken."""
 
 
-def list_leading_steps(max_wait: int) -> range:
+def list_leading_step_counts(max_wait: int) -> range:
     """Return the numbers of empty leading steps in test sequences, from 0 to beyond the training's `max_wait`."""
     return range(2 * max_wait + 5)
 
@@ -68,7 +68,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
     def seconds(self) -> float:
         count = len(LEARNING_RATES) * len(self.networks)
         steps = DIGIT_PIXELS // self.inputs + self.wait
-        tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_steps(self.wait))
+        tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_step_counts(self.wait))
         return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -111,7 +111,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
         norms = {"by_step": network.norms, "together": [pool_statistics(network.norms)]}
-        lengths = list_leading_steps(self.wait)
+        lengths = list_leading_step_counts(self.wait)
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))

@@ -67,7 +67,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
 def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
     """Return a figure with axes up to `reach` and the plane of centred vectors; at stage "divide" also the circle."""
     figure = Figure()
-    ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
+    ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
     _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
@@ -98,7 +98,7 @@ def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
 _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
-def _make_ring() -> np.ndarray:
+def _make_circle_points() -> np.ndarray:
     """Return points on the unit circle in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP

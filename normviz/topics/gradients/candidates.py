@@ -189,7 +189,7 @@ def _compute_array(name: str, task: HomeworkInputs, formula: FormulaVariant) -> 
 
 
 def _generate_arrays(name: str, task: HomeworkInputs, formula: FormulaVariant) -> MistakeCandidates:
-    """Yield (mistake keys, array `name`) with x̂ by a formula: all else right, then with each mistake in the array."""
+    """Yield (mistake keys, array `name`) with x̂ by a formula: first without, then with each further mistake."""
     steps = compute_forward_steps(task.x, formula)
     yield from _generate_array_variants(name, task, formula, steps)
     if name == "dx" and task.dout is not None:

@@ -22,7 +22,7 @@ from normviz.train.setting import Setting
 
 
 class EpsEffect(NamedTuple):
-    """Relative change of the outputs by a re-scaling because ε > 0: the largest of one output, and the typical one.
+    """Relative change of the outputs by a re-scaling because ε > 0: the largest of any output, and the typical one.
 
     Attributes:
         largest: max|x̂' - x̂| / max|x̂|, for gaps of a forward pass.

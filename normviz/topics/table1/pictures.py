@@ -14,7 +14,7 @@ SHADE_GAMMA = 0.5
 """Exponent of the shades, so that an image a tenth as bright is still visible."""
 
 
-def render_change(change: Transformation, setting: Setting, sign: str) -> str:
+def render_change_picture(change: Transformation, setting: Setting, sign: str) -> str:
     """Return a picture of a transformation as HTML: grey squares before and after it.
 
     Between them is what is added. Pink frames mark changed squares. `sign`: the change, such as "× 3".

@@ -108,7 +108,7 @@ class TableResultCache:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            high = cost.find_max_schemes(setting, len(networks), plan_budget(setting))
+            high = cost.find_max_schemes(setting, len(networks), plan_training_budget(setting))
             wide = cost.find_max_networks(setting, len(networks))
             for some, part in product(_split_evenly(list(rows.values()), high), _split_evenly(networks, wide)):
                 jobs.append(TableTrainingJob.of(some, setting, part))
@@ -139,7 +139,7 @@ class TableResultCache:
         return self._records.get(key) or EMPTY_RECORD
 
 
-def plan_budget(setting: Setting) -> cost.TrainingBudget:
+def plan_training_budget(setting: Setting) -> cost.TrainingBudget:
     """Return the budget by which trainings are split into jobs before they run: all memory of a GPU counts as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.

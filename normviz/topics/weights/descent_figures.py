@@ -53,7 +53,7 @@ def draw_descent_paths(
     _draw_loss(figure, x, y, losses, colours)
     for k, (name, points) in enumerate(paths.items()):
         curve = points[:, 0], points[:, 1]
-        _draw_up_to_step(
+        _draw_curve_up_to_step(
             figure, name, curve, step, style_curve(k, colours, 4 if k < 2 else 2), style_marker(k, colours)
         )
     start = points[0]
@@ -116,7 +116,7 @@ def draw_values_by_step(
         k, width = first_style + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
-        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
+        _draw_curve_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
     figure.update_layout(showlegend=has_legend)
     figure.update_xaxes(title={"text": "training step", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
@@ -137,7 +137,7 @@ def draw_values_by_step(
     return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})
 
 
-def _draw_up_to_step(
+def _draw_curve_up_to_step(
     figure: Figure, name: str, points: tuple[np.ndarray, np.ndarray], step: int, look: dict, last: dict
 ) -> None:
     """Draw a line of style `look` up to a step, with a marker of style `last` at its end after step 0."""

@@ -15,7 +15,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.topics.design import state
 from normviz.topics.design.controls import QUESTION_KEY
-from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands, adapt_to_demands
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands, adapt_scheme_to_demands
 from normviz.topics.design.panels.answer import (
     INVARIANCE_MARKS,
     build_answer_links,
@@ -103,7 +103,7 @@ def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
     assert describe_answer_count(demands, schemes) in " ".join(texts(at.caption))
     chosen = parse_pick(at.session_state[LIST_KEY])
     assert is_answer(chosen, demands)
-    assert describe_found_scheme(adapt_to_demands(chosen, demands), layer) in text
+    assert describe_found_scheme(adapt_scheme_to_demands(chosen, demands), layer) in text
     table = at.table[0].value
     assert list(table["At ε = 0"]) == [
         INVARIANCE_MARKS[key in compute_invariances(chosen, layer)] for key in TRANSFORMATIONS

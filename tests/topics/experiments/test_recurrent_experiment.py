@@ -19,7 +19,7 @@ from normviz.topics.experiments.recurrent_jobs import (
     LayoutTraining,
     SequenceTraining,
     StateGradients,
-    list_leading_steps,
+    list_leading_step_counts,
 )
 from normviz.topics.experiments.reports import Verdict
 
@@ -69,7 +69,7 @@ def made_up(
             "validation": np.stack([VALIDATION] * 2), "test": at_best([0.04 + OFF, trap + OFF[::-1]]), **done,
         },
     }  # fmt: skip
-    trained = np.arange(len(list_leading_steps(setting.wait)))[:, None] <= setting.wait
+    trained = np.arange(len(list_leading_step_counts(setting.wait)))[:, None] <= setting.wait
     for k, reading in enumerate(readings):
         by_step = np.where(trained, known[k] + OFF, longer[k] + OFF[::-1])
         pooled = np.broadcast_to(together + OFF[::-1], by_step.shape) if k == 1 else by_step

@@ -260,7 +260,7 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
 
 
 def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
-    """Return the largest distance of |x̂| from 1, for random tensors of a shape at ε = 0, one per seed."""
+    """Return the largest distance of x̂ from ±1, for random tensors of a shape at ε = 0, one per seed."""
 
     def furthest(each: int) -> float:
         x = SAMPLES["normal"].make(shape, each)

@@ -16,7 +16,7 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.design.demands import SHAPES, get_probe_shape
+from normviz.topics.design.demands import SHAPES, get_normalized_shape
 from normviz.topics.design.search import find_scheme_name
 from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import describe_scheme_steps
@@ -96,7 +96,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """Build the URL parameters that open this scheme in the lab and in Table 1, by page."""
     row = find_registered_equivalent(scheme, layer)
     row = scheme if _has_other_weight_scheme(row) else row
-    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_probe_shape(row, layer), strict=True))
+    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_normalized_shape(row, layer), strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.demands import Demands, adapt_to_demands
+from normviz.topics.design.demands import Demands, adapt_scheme_to_demands
 from normviz.topics.design.panels.answer import draw_cubes, show_scheme_answer
 from normviz.topics.design.pictures import PICTURE_CHANGES, render_picture_table
 from normviz.topics.design.questions import BEST_KNOWN, describe_answer_count, describe_known_answers, find_question
@@ -97,10 +97,10 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
     """Return the picked scheme if it meets the demands, else the best known one; None if there is none."""
     given = parse_pick(view["pick"])
     if given is not None and is_answer(given, demands):
-        return adapt_to_demands(given, demands)
+        return adapt_scheme_to_demands(given, demands)
     known = [row for row in _find_registered_answers(demands) if row.activation_part and row.fields]
     if known:
-        return adapt_to_demands(known[0], demands)
+        return adapt_scheme_to_demands(known[0], demands)
     return schemes[0][0] if schemes else None
 
 

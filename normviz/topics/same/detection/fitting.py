@@ -128,7 +128,7 @@ def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, mo
 def _fit_schemes(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, dtype: str
 ) -> CandidateFit:
-    """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
+    """Fit one candidate, schemes with equal x̂, and compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
     if scheme.count_covariances(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))

@@ -49,7 +49,7 @@ def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
 
 
 def describe_fitted_eps(fit: CandidateFit) -> str:
-    """Describe the fitted range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
+    """Describe the fitted ε as a number or range, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
     if fit.scheme.function is not None:
         return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
