@@ -16,7 +16,7 @@ import torch
 
 from normviz.core.transformations import LAYERS
 from normviz.jobs.spec import run_to_end
-from normviz.topics.design.training import TwinTraining, compute_stack_size, plan_trainings
+from normviz.topics.design.training import TwinTraining, compute_stack_size, list_training_jobs
 from normviz.topics.design.training_results import list_invariance_checks
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import DEVICES
@@ -59,7 +59,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, torch {torch.__version__}; float64, SGD, threads: {options.threads}.\n")
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     for layer in LAYERS:
-        jobs = plan_trainings(layer, sample=1 if options.smallest else options.sample, device=options.device)
+        jobs = list_training_jobs(layer, sample=1 if options.smallest else options.sample, device=options.device)
         print("| " + " | ".join(measure_layer(layer, jobs)) + " |", flush=True)
 
 

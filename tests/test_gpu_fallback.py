@@ -22,7 +22,7 @@ from normviz.jobs.limits import LimitExceeded
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
-from normviz.topics.design.training import plan_trainings
+from normviz.topics.design.training import list_training_jobs
 from normviz.topics.experiments import batch_size, experiment_runs
 from normviz.topics.table1 import training_panels
 from normviz.topics.table1.training import TableTrainingJob
@@ -41,7 +41,7 @@ FAILURES = {
 TABLE = TableTrainingJob.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
 SETTING = batch_size.Setting(steps=20, equal="steps", seeds=2, schemes=("layer",))  # all sizes reach the middle
 EXPERIMENT = batch_size.EXPERIMENT.list_jobs(SETTING)[0]
-TWINS = plan_trainings("dense", sample=1)[0]
+TWINS = list_training_jobs("dense", sample=1)[0]
 JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "twins": TWINS}
 SOON = 60  # seconds that a test waits at most
 

@@ -1,8 +1,8 @@
 """The cube: a tensor's cells in 3-D as one mesh, coloured by one level for each cell.
 
-Traces, in order: the cells, the lines between them, the field, its edges, and the element. The browser adds the corners
-of cells, field and element from `build_hover_data`. It also scales the picture to its frame, writes titles, numbers and
-names around it, and repeats it for every copy.
+Traces, in order: the cells, the lines between them, the field, the lines between its cells, its edges, and the
+element. The browser adds the corners of cells, field and element from `build_hover_data`. It also scales the picture to
+its frame, writes titles, numbers and names around it, and repeats it for every copy.
 """
 
 from collections.abc import Sequence
@@ -108,6 +108,7 @@ def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "li
         _make_cell_trace(levels, legend, colours),
         _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
         _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": hues},
+        _EMPTY_LINES | {"name": "divisions", "line": {"color": colours.grid, "width": 1.5}},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
         _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
         _EMPTY_MESH | {"name": "element", "color": colours.element},
@@ -357,7 +358,7 @@ def _list_ticked_axis_sizes(layout: Layout, dimension: int) -> list[int]:
 
     Empty if an index is in several places, or if there are too many ticks.
     """
-    lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1]
+    lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1] or [1]
     return lengths if layout.extent[dimension] == prod(lengths) <= MAX_TICKS else []
 
 

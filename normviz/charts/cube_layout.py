@@ -117,8 +117,13 @@ def count_gapless_boxes(layout: Layout, box: Box) -> int:
 
 
 def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
-    """Compute the drawn side lengths, (3,), from lengths in cells; the longest is 1, and long sides are shortened."""
-    return np.maximum((extent / extent.max()) ** 0.6, 0.15)
+    """Compute the drawn side lengths, (3,), from lengths in cells; the longest is 1, and long sides are shortened.
+
+    A side of one cell is as long as the longest cell along the others, but at least 0.12.
+    """
+    sides = np.maximum((extent / extent.max()) ** 0.6, 0.15)
+    longest_cell = (sides / extent).max(where=extent > 1, initial=0.12)
+    return np.where(extent > 1, sides, longest_cell) if extent.max() > 1 else sides
 
 
 def _make_axis_offsets(n: int, dimension: int, step: int = 1) -> np.ndarray:

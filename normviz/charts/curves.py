@@ -11,7 +11,7 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style, style_curve, style_marker, style_reference_line
 from normviz.core.text import typeset
 
-LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "xref": "container", "x": 0.0}
 """Position of the legend at the lower edge, at any height."""
 
 BOTTOM_MARGIN = 112
@@ -92,7 +92,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
-        scale = _make_log_axis(heights) if "y" in panel.log else linear
+        scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
@@ -114,7 +114,8 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     low, high = float(numbers.min()), float(numbers.max())
     if high > 200 * low:
         return scale | {"dtick": max(round(np.log10(high / low) / 6), 1)}
-    ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
+    leads = (1, 2, 5) if high > 5 * low else (1, 1.5, 2, 3, 4, 5, 6, 8)
+    ticks = [lead * 10.0**k for k in range(-12, 13) for lead in leads]
     shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 

@@ -19,8 +19,8 @@ from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import Demands, Invariances, parse_weight_keys
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import find_nearest_schemes, find_scheme_name, find_schemes, split_scheme, take_census
-from normviz.topics.design.training import plan_trainings
-from normviz.topics.design.training_results import count_by_set, describe_exceptions
+from normviz.topics.design.training import list_training_jobs
+from normviz.topics.design.training_results import count_results_by_invariances, describe_exceptions
 from normviz.topics.design.wording import format_scheme_line
 from normviz.train.setting import DEVICES
 
@@ -81,10 +81,10 @@ def train_schemes(arguments: argparse.Namespace, weight_keys: tuple[str, ...]) -
     """Train schemes on weights of `weight_keys`; print how many train as predicted; return 1 if one does not."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
-    jobs = plan_trainings(layer, weight_keys, sample, arguments.seed or 0, arguments.device or "auto")
+    jobs = list_training_jobs(layer, weight_keys, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing_jobs(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
     results, found = archive.find_results(jobs), build_invariance_records(layer, weight_keys)
-    counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
+    counts, (differing, missing) = count_results_by_invariances(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
     print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained_records(found, missing))

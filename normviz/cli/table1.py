@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps([cell.to_record() for cell in cells], ensure_ascii=False, indent=2))
         return report_disagreements(cells)
     words = {True: "invariant", False: "not", None: "–"}
-    width = 2 + max((len(cell.row) for cell in cells), default=22)
+    width = 2 + max((len(cell.row_name) for cell in cells), default=22)
     print(
         f"{'':{width + 24}}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}"
     )
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
         mark = "" if cell.agrees else "  disagree"
         mark += f"  {cell.missing_reasons}" if cell.missing_reasons else ""
-        print(f"{cell.row:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
+        print(f"{cell.row_name:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
     return report_disagreements(cells)
 
 
@@ -62,5 +62,5 @@ def report_disagreements(cells: Sequence[Cell]) -> int:
     """Print on stderr the cells whose theory and measurement disagree; return the exit code, 1 if any do."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
-        print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")
+        print_message(f"the answers on {cell.row_name} × {cell.transformation} disagree.")
     return 1 if wrong else 0

@@ -140,9 +140,9 @@ class SchemeOnShape:
         return name_axes(self.scheme.axes, self.shape)
 
     def is_averaged(self, axes: Sequence[int]) -> bool:
-        """Return True if elements at several indices along one of these axes share a statistic."""
-        fields = [field.simplify(self.shape) for field in self.scheme.fields]
-        return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
+        """Return True if the title of these axes says that one of them is averaged, in whole or in parts."""
+        words = (_describe_axis(self.scheme, axis, self.shape[axis]) for axis in self._list_named_axes(axes))
+        return any(word not in ("", "kept") for word in words)
 
     def describe_sharing(self) -> str:
         """Describe the statistics that elements share: "a mean and a variance", "every row has a mean of its own"."""
@@ -173,13 +173,15 @@ class SchemeOnShape:
         return ", ".join(f"{name} {done}" for name, done in parts)
 
     def format_axis_title(self, axes: Sequence[int]) -> str:
-        """Format the title of an axis of the picture: "C (channels) kept"; axes of length 1 are left out."""
-        drawn = [axis for axis in axes if self.shape[axis] > 1]
+        """Format the title of an axis of the picture: "C (channels) kept"; length 1 is left out beside longer axes."""
+        drawn = self._list_named_axes(axes)
         names = list(self.scheme.axes)
-        if drawn:
-            word = POSITION_AXIS.many if len(drawn) > 1 else self.axis_names[drawn[0]].length
-            names[drawn[-1]] += f" ({word})"
+        word = POSITION_AXIS.many if len(drawn) > 1 else self.axis_names[drawn[0]].length
+        names[drawn[-1]] += f" ({word})"
         return self.describe_axes(drawn, names)
+
+    def _list_named_axes(self, axes: Sequence[int]) -> list[int]:
+        return [axis for axis in axes if self.shape[axis] > 1] or list(axes)
 
     def describe_cube(self, focus: Index, view: str, colour: str) -> str:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""

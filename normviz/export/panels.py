@@ -12,7 +12,7 @@ from normviz.ui.frame import show_error
 from normviz.ui.link import View
 from normviz.ui.share_dialog import SharedPage
 from normviz.ui.tensor import has_own_tensor, make_tensor
-from normviz.web.components.copying import show_copying
+from normviz.web.components.copying import show_copy_field
 
 SECTION_TITLE = "Take home"
 
@@ -31,7 +31,7 @@ def draw_take_home_section(shared_page: SharedPage) -> None:
     page = SCRIPT_NAMES.get(shared_page.page, shared_page.page)
     if page in SCRIPT_MODULES:
         _draw_files(page, dict(shared_page.view))
-    show_copying("Citation", format_citation(), "share citation", rows=3)
+    show_copy_field("Citation", format_citation(), "share citation", rows=3)
 
 
 def _draw_files(page: str, view: View) -> None:

@@ -152,7 +152,7 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
     elif detection.answer:
         verdict, layers = "several", tuple(_make_explanation(given, target, fit, (fit,)) for fit in detection.answer)
     else:
-        layers = tuple(map(_make_undecided_layer, detection.undecided))
+        layers = tuple(map(_make_undecided_layer, detection.undecided_fits))
         verdict = "several" if layers or detection.constant else "none"
     return DetectedNormalization(verdict, layers, summarize_detection(detection), tuple(explain_detection(detection)))
 

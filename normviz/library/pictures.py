@@ -18,7 +18,7 @@ from normviz.core.text import join_words
 from normviz.describe.wording import SchemeOnShape
 from normviz.library.calls import LibraryCall
 from normviz.library.screenshot import draw_png
-from normviz.topics.lab.lab_cube import CubeLook, choose_view, draw_lab_cube
+from normviz.topics.lab.lab_cube import CubeLook, choose_cube_view, draw_lab_cube
 from normviz.web.plot_message import build_plot_message
 from normviz.web.plotly_script import read_plotly_script
 from normviz.web.web_page import build_web_page
@@ -117,7 +117,7 @@ def show(
     x = copy_to_numpy(call.tensor)
     result, bound = normalize(x, call.scheme, eps), SchemeOnShape(call.scheme, shape)
     layer = LayerScalars(resolve_eps(call.scheme, eps))
-    look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
+    look = CubeLook(choose_cube_view(call.scheme), colour, tuple(focus))
     messages = {}
     for theme in THEMES:
         drawn = draw_lab_cube(bound, x, result, layer, look, theme, view=UNTURNED)

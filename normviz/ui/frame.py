@@ -121,7 +121,7 @@ def show_heading(panel: str) -> None:
 
 @contextmanager
 def frame_page(page_text: PageText) -> Iterator[None]:
-    """Show what the block draws between heading and takeaway of `page_text`, even if the block stops early."""
+    """Show the heading of `page_text`, what the `with` block draws, and the takeaway, even if the block stops early."""
     frame = PageFrame(page_text, st.container(key="story"))
     token = _FRAME.set(frame)
     if page_text.why and not page_text.panels:

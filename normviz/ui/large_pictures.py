@@ -12,7 +12,7 @@ _TURN = Lock()
 
 @contextmanager
 def wait_for_turn(elements: int) -> Iterator[None]:
-    """Let one picture of more than LARGE_PICTURE_ELEMENTS `elements` at a time run the block; others need not wait.
+    """Run the `with` block; a picture of more than LARGE_PICTURE_ELEMENTS `elements` first waits for other large ones.
 
     A waiting thread leaves the interpreter to others; thirty computing threads would block all other sessions.
     """

@@ -156,7 +156,7 @@ def is_history_step() -> bool:
 def restore_values(
     page: str, params: Sequence[Param], is_relevant: Callable[[View, str], bool], repair: Callable[[View], View]
 ) -> tuple[View, ReplacedValues]:
-    """Fill the session with valid values from a link (corrected by `repair`) or itself; return them, and replaced ones.
+    """Fill the session with valid values of the link (corrected by `repair`) or its own; return all and the replaced.
 
     The link is trusted when the session starts with it, after a step in the browser's history, and when the page before
     registered it. At any other time it may be an outdated address from a busy browser, or missing. Values that are not

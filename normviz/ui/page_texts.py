@@ -139,7 +139,7 @@ PAGE_TEXTS = (
                 why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
                 first="Move the slider to 1: γ and β restore the input.",
                 takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
-                "and 0; extreme first values can prevent learning.",
+                "and 0; extreme initial values can prevent learning.",
             ),
             "history": PanelText(
                 question="Which normalizations are there?",
@@ -336,9 +336,9 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm splits the weights w into length g and direction v/‖v‖: **w = g · v/‖v‖**. The task: tell "
-        "digits 3 and 8 apart.",
-        first="Raise the **length of v** to 4, as long as w: the lead of weight norm is gone.",
+        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Task: tell digits 3 and 8 apart "
+        "by two features.",
+        first="Set the **length of v** to the length of w. Is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
         f"({_format_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no "
@@ -362,10 +362,9 @@ PAGE_TEXTS = (
         page="divisive",
         title="Contrast",
         section="Reference",
-        question="Why divide a pixel by the contrast around it?",
-        why="To bring back details in shadow. It works like batch norm, with the mean and standard deviation of the "
-        "pixels nearby.",
-        first="Drag **ε** to its right end: faint parts of the picture fade again.",
+        question="Why normalize a pixel by its neighbours?",
+        why="To bring back details in shadow. It works like batch norm, with the pixels nearby in place of a batch.",
+        first="Raise **ε** to 0.01. Which half of the normalized picture fades?",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision divide in a similar way ({_format_source_link(SCHEMES['divisive'].reference)}). "

@@ -116,13 +116,13 @@ class Player:
     def _make_key(self, part: str) -> str:
         return f"{self.prefix}{self.name} {part}"
 
-    def _make_place_key(self, part: str) -> str:
-        """Return the key of the container `part`; for a single button style.css puts the slider beside it."""
+    def _make_container_key(self, part: str) -> str:
+        """Return the key of the player's container `part`; for a single button style.css puts the slider beside it."""
         is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
         return self._make_key(f"alone {part}" if is_alone else part)
 
     def _draw_buttons(self) -> None:
-        key = self._make_place_key("player")
+        key = self._make_container_key("player")
         with st.container(key=key, horizontal=True, vertical_alignment="center", gap="xsmall"):
             label, icon, act = ("Pause", "pause", self.move) if self.is_playing else ("Play", "play_arrow", self.play)
             st.button(
@@ -145,7 +145,7 @@ class Player:
                 st.caption(self.note, width="content")
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
-        """Call `act(*by)` for a pressed button once, even if a busy browser sends the press twice."""
+        """Call `act(*by)`, the action of a pressed button, once, even if a busy browser sends the press twice."""
         if not (self.is_playing and _is_fragment_run()):
             act(*by)
 
@@ -164,7 +164,7 @@ class Player:
         if self.is_playing:
             state[f"{key} {number}"] = self.position
         # While the browser has two sliders, style.css shows the new one.
-        with st.container(key=self._make_place_key("place")):
+        with st.container(key=self._make_container_key("place")):
             st.slider(
                 self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.is_playing,
                 on_change=self._take_slider_position, args=(number,), format=f"{self.label}: %d",

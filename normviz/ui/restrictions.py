@@ -23,13 +23,14 @@ _HEADLINE = ".stElementContainer:has(> .stMarkdown :is(h2, h3)):not(:is(.st-key-
 HIDDEN_PARTS = {
     "sidebar": HiddenPart(
         "Sidebar",
-        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked',
+        'section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-at-hand, .st-key-picked, '
+        ".st-key-choices",
     ),
     "menu": HiddenPart("Menu", '[data-testid="stHeader"], [data-testid="stPageLink"]'),
     "tabs": HiddenPart("Tabs", '.stTabs [role="tablist"]'),
     "text": HiddenPart(
         "Heading and text",
-        ".st-key-story, .st-key-question, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
+        ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
         '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
@@ -45,7 +46,7 @@ HIDDEN_PARTS = {
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
         ".st-key-verdict, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
-        ".nv-pairs > div:not(.used), .stColumn:has(> * > * > .st-key-element)",
+        ".nv-pairs > div:not(.used), .st-key-update, .stColumn:has(> * > * > .st-key-element)",
     ),
     "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case)"),
     "more": HiddenPart(

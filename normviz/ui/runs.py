@@ -40,8 +40,8 @@ def get_spare_worker() -> SpareWorker:
     return SpareWorker(PREPARATIONS)
 
 
-def start_without_click(jobs: Sequence[Any]) -> bool:
-    """Return True for any jobs: the default for pages whose jobs start without a click."""
+def is_always_automatic(jobs: Sequence[Any]) -> bool:
+    """Return True: by default, a page's jobs start without a click."""
     return True
 
 
@@ -59,7 +59,7 @@ class RunSource:
     find_missing_jobs: Callable[[Any], Sequence[Any]]
     get_queue: Callable[[Sequence[Any]], JobQueue]
     store_result: ResultCallback
-    is_automatic: Callable[[Sequence[Any]], bool] = start_without_click
+    is_automatic: Callable[[Sequence[Any]], bool] = is_always_automatic
 
 
 @dataclass

@@ -36,7 +36,7 @@ def list_group_counts(view: View) -> list[int]:
 
 
 def _explain_undivided_axes(given: Any, view: View) -> str | None:
-    """Return the end of a sentence on the axes that a number does not divide; "" if none, None if it is no number."""
+    """Return the end of a sentence on the axes that `given` does not divide; "" for no axis, None for no number."""
     try:
         number = float(given)
     except ValueError:

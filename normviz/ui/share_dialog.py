@@ -10,7 +10,7 @@ import streamlit as st
 
 from normviz.ui.page_parts import list_figures
 from normviz.ui.restrictions import HIDDEN_PARTS, RESTRICTION_NAMES
-from normviz.web.components.copying import show_copying
+from normviz.web.components.copying import show_copy_field
 from normviz.web.qr_code import make_qr_code
 
 SHARING_KEY = "sharing"
@@ -70,9 +70,9 @@ def draw_link_section(shared_page: SharedPage) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         link = {**shared_page.link, **_choose_restrictions(shared_page)}
-    target = join_link(shared_page.address, link)
+    target = build_page_url(shared_page.address, link)
     with above:
-        show_copying("Link", target, "share link")
+        show_copy_field("Link", target, "share link")
     code = make_qr_code(target)
     with right:
         if code is None:
@@ -82,7 +82,7 @@ def draw_link_section(shared_page: SharedPage) -> None:
         if urlsplit(target).hostname in LOCAL_HOSTS:
             st.caption("Only this computer can open the link. Serve the app to a network: `make run ADDRESS=0.0.0.0`.")
     with st.expander("Embed in a course page"):
-        show_copying("HTML", format_frame(shared_page.address, link), "share frame", rows=4)
+        show_copy_field("HTML", format_frame(shared_page.address, link), "share frame", rows=4)
 
 
 def _choose_restrictions(shared_page: SharedPage) -> dict[str, str]:
@@ -120,10 +120,10 @@ SECTIONS: dict[str, Callable[[SharedPage], None]] = {"Link": draw_link_section}
 """Sections of the dialog by title, one tab each."""
 
 
-def join_link(address: str, link: Mapping[str, str]) -> str:
+def build_page_url(address: str, link: Mapping[str, str]) -> str:
     """Return the URL of a page: its address and the query parameters `link`.
 
-    >>> join_link("https://example.org/compare", {"n": "2"})
+    >>> build_page_url("https://example.org/compare", {"n": "2"})
     'https://example.org/compare?n=2'
     """
     parts = urlsplit(address)
@@ -136,4 +136,4 @@ def format_frame(address: str, link: Mapping[str, str]) -> str:
     >>> format_frame("https://example.org/", {"n": "2"}).split()[1]
     'src="https://example.org/?n=2&amp;embed=true"'
     """
-    return FRAME_TEMPLATE.format(escape(join_link(address, {**link, "embed": "true"})))
+    return FRAME_TEMPLATE.format(escape(build_page_url(address, {**link, "embed": "true"})))

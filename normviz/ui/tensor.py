@@ -75,7 +75,7 @@ def get_view_lengths(view: View) -> dict[str, int]:
 
 
 def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
-    """Return the page's lengths by name, shrunk to at most `limit` elements; for the user's data their own."""
+    """Return the axis lengths, shrunk to at most `limit` elements; for the user's data, the lengths of the data."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZE_NAMES, own.shape, strict=True))

@@ -35,7 +35,7 @@ def list_known_names() -> frozenset[str]:
 
 
 def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[str]:
-    """Return the names in a link that no page uses, nor this one (`own`), and that no browser or mail program adds."""
+    """Return the names in a link that no page uses, nor this one (`own`), and no browser or mail program adds."""
     foreign = (name for name in given if name not in FOREIGN_NAMES and not name.startswith(FOREIGN_PREFIXES))
     return [name for name in foreign if name not in own and name not in list_known_names()]
 

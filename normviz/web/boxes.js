@@ -146,6 +146,28 @@ export function buildEdges(found, overhang) {
 }
 
 /**
+ * Return the lines between the cells of boxes, on their outside; of an empty list, a point.
+ * @param {Box[]} found
+ * @param {number[]} cell its size along x, y and z
+ * @param {number} overhang
+ */
+export function buildDivisions(found, cell, overhang) {
+  /** @type {Lines} */
+  const m = buildEdges([], 0);
+  for (const { origin, size } of found) {
+    const ticks = DIMENSIONS.map((d) => {
+      const count = Math.round(size[d] / cell[d]);
+      return Array.from({ length: count + 1 }, (_, i) => {
+        const side = i === 0 ? -overhang : i === count ? overhang : 0;
+        return origin[d] + i * cell[d] + side;
+      });
+    });
+    addGridLines(m, ticks, true);
+  }
+  return m;
+}
+
+/**
  * Return the lines on the outside of every block of cells without a gap, in every copy: between all cells, or its edges
  * only.
  * @param {Pick<Hover, "dimensions" | "fine" | "framed"> & {copies: Pick<Copy, "shift">[]}} hover

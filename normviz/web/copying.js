@@ -5,7 +5,7 @@ import { find, makeElement } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{label: string, text: string, rows: number}} CopyingData what `show_copying` of normviz/web/components/copying.py sends */
+/** @typedef {{label: string, text: string, rows: number}} CopyingData what `show_copy_field` of normviz/web/components/copying.py sends */
 
 const TOLD = 4000; // ms for which the button says that it has copied
 

@@ -11,7 +11,7 @@ import { listenToEvent, sendEvent } from "./linked.js";
 import { drawOutline } from "./outline.js";
 import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
 import { findFace, listenToKeys, listenToPointers, stepIndex } from "./pointing.js";
-import { writeNote, writeStages, writeValues } from "./readout.js";
+import { writeNote, writeResult, writeStages, writeValues } from "./readout.js";
 import { CubeScene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { interpolateStages, Stages } from "./stages.js";
@@ -139,13 +139,13 @@ export class Cube {
     const index = this.shown ?? this.selection.lock;
     const colour = String(this.graph.data.find(({ name }) => name === "element")?.color);
     const found = findElementBoxes(this.state, index);
-    const words = hover.copies.length === 1 && this.noteOn(index);
-    if (this.scene.write(scene, hover, at, words ? { words, box: found[0], colour } : null)) {
+    const forms = hover.copies.length === 1 && this.noteOn(index);
+    if (this.scene.write(scene, hover, at, forms ? { forms, box: found[0], colour } : null)) {
       requestAnimationFrame(() => {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
-    drawOutline(scene, found, hover.overhang, colour);
+    drawOutline(scene, found, hover.overhang, colour, hover.filled || this.state.staged !== null);
     this.home.hidden = !this.scene.isTurned;
     if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
   }
@@ -289,13 +289,15 @@ export class Cube {
   }
 
   /**
-   * Return the note on an element: its value, or its value at the playing stage.
+   * Return the note on an element, the longest form first: its value and result, or its value at the playing stage.
    * @param {Index} index
    */
   noteOn(index) {
     const { hover, staged } = this.state;
     const stage = staged && hover.stages?.list[Math.ceil(this.stages.position ?? 0)];
-    return writeNote(stage || { symbol: this.data.symbol, values: hover.x, shape: hover.shape }, hover.shape, index);
+    const value = { symbol: this.data.symbol, values: hover.x, shape: hover.shape };
+    const note = writeNote(stage || value, hover.shape, index);
+    return stage ? [note] : [writeResult(this.data, hover, index), note];
   }
 
   listen() {

@@ -1,11 +1,13 @@
 // The highlight of an element and its field, as Plotly traces by name.
 
-import { buildEdges, buildMesh, findBoxes, POINT_BOX, shiftBoxes } from "./boxes.js";
+import { buildDivisions, buildEdges, buildMesh, findBoxes, POINT_BOX, shiftBoxes } from "./boxes.js";
 import { trimRange } from "./cells.js";
 
 /** @import {Box} from "./boxes.js" */
 /** @import {CubeState} from "./body.js" */
 /** @import {Index} from "./component.d.ts" */
+
+const MOST_DIVIDED = 100; // boxes with lines between their cells; of 1,000 the lines take 20 ms
 
 /**
  * Return true if an element is not cut away.
@@ -50,7 +52,7 @@ function findFieldBoxes({ hover, at, staged, cut }, index, name) {
  * @param {Index} index
  */
 export function buildHighlight(cube, index) {
-  const { hover, staged, part, hues } = cube;
+  const { hover, at, staged, part, hues } = cube;
   const bounds = findFieldBoxes(cube, index, "bounds");
   const dashed = findFieldBoxes(cube, index, "dashed");
   const most = hover.framed * hover.copies.length;
@@ -58,10 +60,13 @@ export function buildHighlight(cube, index) {
   const frames = (found) => buildEdges(found.length > most ? POINT_BOX : found, 0.04);
   const role = part ?? staged?.role;
   const lit = role === "mean" && hover.copies.every((copy) => copy.dashed) ? dashed : bounds;
+  const filled = part || (hover.filled && !staged) ? lit : [];
+  const divided = hover.fine && !staged && filled.length <= MOST_DIVIDED ? filled : [];
   return {
-    field: { ...buildMesh(part || (hover.filled && !staged) ? lit : POINT_BOX, 0.03), color: hues[part ?? "field"] },
+    field: { ...buildMesh(filled, 0.03), color: hues[part ?? "field"] },
+    divisions: buildDivisions(divided, at.size, 0.04),
     edges: frames(lit),
     summation: frames(role ? POINT_BOX : dashed),
-    element: buildMesh(findElementBoxes(cube, index), hover.overhang),
+    element: buildMesh(hover.filled || staged ? findElementBoxes(cube, index) : [], hover.overhang), // else its colour shows
   };
 }

@@ -87,7 +87,7 @@ function wrapWords(text, letters) {
  */
 function measureText(lines, size, kind, { family, measure }) {
   const w = Math.max(...lines.map((line) => measure(line, size, family)));
-  return { lines, size, kind, w, h: 1.2 * size * lines.length };
+  return { lines, size, kind, w, h: (1.2 * lines.length - 0.1) * size };
 }
 
 /**
@@ -169,6 +169,12 @@ function findOuterEdge(corners, d) {
 }
 
 /**
+ * Return the way straight down, up or aside that is 1 long in a direction: a text stands under its cell.
+ * @param {Pixel} direction
+ */
+const straighten = ([x, y]) => (Math.abs(y) > Math.abs(x) ? [0, 1 / y] : [1 / x, 0]);
+
+/**
  * Return the indices of a cell along a side whose axes have these lengths: "3", or "1, 2" for two axes.
  * @param {number} cell
  * @param {number[]} lengths the inner axis last
@@ -207,6 +213,7 @@ export function layOutTexts(
     const edge = findOuterEdge(corners, d);
     if (!edge) continue;
     const { a, along, long, at, out } = edge;
+    const way = straighten(out);
     const count = middles[d].length;
     const step = long / (count || 1);
     const most = measureText([writeTick(count - 1, ticks[d])], tick, "tick", style);
@@ -218,7 +225,7 @@ export function layOutTexts(
       const text = measureText([writeTick(i, ticks[d])], tick, "tick", style);
       const off = far + computeReach(out, text);
       const by = ((middles[d][i] + overhang) / whole[d]) * long;
-      const placed = { ...text, x: a[0] + by * along[0] + off * out[0], y: a[1] + by * along[1] + off * out[1] };
+      const placed = { ...text, x: a[0] + by * along[0] + off * way[0], y: a[1] + by * along[1] + off * way[1] };
       if (free(placed)) found.push(placed);
     }
     if (count) far += 2 * computeReach(out, most) + (ROOM / 2) * ticks[d].length;

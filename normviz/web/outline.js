@@ -40,8 +40,9 @@ function buildFacingSides(scene, found, overhang) {
  * @param {Box[]} found
  * @param {number} overhang
  * @param {string} colour
+ * @param {boolean} isFilled
  */
-export function drawOutline(scene, found, overhang, colour) {
+export function drawOutline(scene, found, overhang, colour, isFilled) {
   let group = scene.overlay.querySelector(".nv-outline");
   if (!group) {
     group = document.createElementNS("http://www.w3.org/2000/svg", "g");
@@ -51,6 +52,6 @@ export function drawOutline(scene, found, overhang, colour) {
   }
   const path = buildFacingSides(scene, found, overhang);
   for (const each of group.children) each.setAttribute("d", path);
-  group.firstElementChild?.setAttribute("fill", colour); // sides that a field hides would leave a hollow box
+  group.firstElementChild?.setAttribute("fill", isFilled ? colour : "none"); // sides that a field hides would leave a hollow box
   group.lastElementChild?.setAttribute("stroke", colour);
 }

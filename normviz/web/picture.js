@@ -127,7 +127,7 @@ class Picture {
       paint(find(figure, "canvas", HTMLCanvasElement), data.images[k], height, width);
       find(figure, "span", HTMLElement).textContent = data.names[k];
       find(figure, "b", HTMLElement).textContent = data.notes[k];
-      find(figure, ".ring", HTMLElement).hidden = k < data.images.length - 2;
+      find(figure, ".ring", HTMLElement).hidden = k !== data.images.length - 2;
       find(figure, ".window", HTMLElement).hidden = k !== data.images.length - 2;
     });
     const echo = this.pending.findIndex((sent) => same(sent, data.focus));

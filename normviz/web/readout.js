@@ -15,12 +15,22 @@ const MOST = 4; // stages in one line
  * @param {Hover} hover
  * @param {Index} index
  */
-export function writeValues({ names, symbol, labels }, hover, index) {
+export function writeValues(message, hover, index) {
+  const place = message.names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
+  return `${place}    ${writeResult(message, hover, index)}`;
+}
+
+/**
+ * Return the value of an element and its result in every copy: "x = 0.3267 → x̂ = 0.04095".
+ * @param {Pick<PlotMessage, "symbol" | "labels">} message
+ * @param {Hover} hover
+ * @param {Index} index
+ */
+export function writeResult({ symbol, labels }, hover, index) {
   const flat = flatten(index, hover.shape);
-  const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
   const values = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`);
   const several = labels.length ? `${symbol}̂:  ` : "";
-  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${several}${values.join("   ")}`;
+  return `${symbol} = ${formatNumber(hover.x[flat], DIGITS)} → ${several}${values.join("   ")}`;
 }
 
 /**
@@ -37,7 +47,7 @@ export function writeStages(stages, shape, index) {
 }
 
 /**
- * Return the note in the picture on an element: "x = −1.948".
+ * Return the note in the picture on an element at a stage: "x = −1.948".
  * @param {Pick<PlayedStage, "symbol" | "values" | "shape">} stage
  * @param {number[]} shape of the tensor
  * @param {Index} index

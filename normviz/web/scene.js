@@ -11,13 +11,13 @@ import { createProjection } from "./pointing.js";
 /** @import {Box} from "./boxes.js" */
 /** @import {Numbers} from "./component.d.ts" */
 /** @import {Container, Frame} from "./framing.js" */
-/** @import {PlacedText, Project} from "./labels.js" */
+/** @import {Note, PlacedText, Project} from "./labels.js" */
 /** @import {Camera, Copy, Hover, Place, Scene} from "./messages.d.ts" */
 /** @import {Standing} from "./cells.js" */
 /** @import {Graph} from "./plotly.d.ts" */
 /** @import {SceneProjection} from "./plotly_internals.js" */
 
-/** @typedef {{words: string, box: Box, colour: string}} Mark */
+/** @typedef {{forms: string[], box: Box, colour: string}} Mark */
 
 const REST = 500; // ms without a change after which the camera is at rest
 const NEAR = 1e-3; // cells
@@ -155,18 +155,22 @@ export class CubeScene {
   }
 
   /**
-   * Place the note on an element outside of the cube.
+   * Place the note on an element outside of the cube, in the first form that has room.
    * @param {Mark} mark
    * @param {PlacedText[]} others
    * @param {SceneProjection} scene
    * @param {Numbers} extent
    */
-  note({ words, box }, others, scene, extent) {
+  note({ forms, box }, others, scene, extent) {
     const project = createProject(scene);
     const frame = this.graph.getBoundingClientRect();
     const picture = { style: this.frame.style, others, width: frame.width - COLOUR_BAR_WIDTH, height: frame.height };
     const middle = project(Array.from(box.origin, (v, d) => v + box.size[d] / 2));
-    return placeNote(words, middle, projectCorners([0, 0, 0], extent, project), picture);
+    const corners = projectCorners([0, 0, 0], extent, project);
+    return forms.reduce(
+      (note, words) => note ?? placeNote(words, middle, corners, picture),
+      /** @type {Note | null} */ (null),
+    );
   }
 
   /** Return true if the camera is not at the server's bearing. */

@@ -86,5 +86,5 @@ def create_routes() -> list[Route]:
 
 
 def prefix_base_path(path: str) -> str:
-    """Return an address below the base path of the app."""
+    """Return a path of the app with the server's base path in front."""
     return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{path}".lstrip("/")

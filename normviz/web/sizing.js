@@ -9,8 +9,8 @@
 
 const PAUSE = 60; // ms without another change before the figure is drawn: a sidebar slides, a window is dragged
 const PANEL = 14; // rem: the width at which a panel beside others can be read
-const TICKS = 34; // pixels below a chart for the numbers of its axis
-const AXIS = 52; // and for its title
+const GAP = 12; // pixels below the numbers of an axis
+const TITLE = 20; // and for its title
 
 /**
  * Return the factor by which presentation mode enlarges all text.
@@ -89,8 +89,11 @@ export function fitLegend(graph, layout, larger) {
   const legend = graph.querySelector(".legend .bg");
   if (layout.legend?.yref !== "container" || !legend) return false;
   const { margin } = layout;
-  const axis = layout.xaxis?.title?.text ? AXIS : TICKS;
-  const room = Math.ceil(legend.getBoundingClientRect().height) + axis * larger;
+  const drawn = [legend, ...graph.querySelectorAll(".xaxislayer-above")].map(
+    (part) => part.getBoundingClientRect().height,
+  );
+  const title = layout.xaxis?.title?.text ? TITLE : 0;
+  const room = Math.ceil(drawn[0] + Math.max(...drawn.slice(1)) + (GAP + title) * larger);
   const changed = room !== margin.b;
   margin.b = room;
   return changed;

@@ -23,7 +23,7 @@ def open_page(page, url, link=""):
 
 
 def row(page, claim):
-    return page.locator("details", has=page.locator("summary", has_text=CLAIMS[claim].line))
+    return page.locator("details", has=page.locator("summary", has_text=CLAIMS[claim].summary))
 
 
 def evidence(page, claim):

@@ -12,7 +12,7 @@ PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm differ in inference?", ["stream"]),
     "weights": ("Does weight normalization train faster?", ["plane"]),
-    "divisive": ("Why divide a pixel by the contrast around it?", ["response"]),
+    "divisive": ("Why normalize a pixel by its neighbours?", ["response"]),
     "lessons": ("Lessons of ten minutes", []),
 }
 

@@ -18,7 +18,7 @@ def test_the_first_screen_holds_pictures_formula_and_eps_and_few_controls(page, 
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), *picture.locator("figure").all(),
         page.locator('[data-testid="stMain"] .katex').first, page.locator(".st-key-eps input"),
-        page.get_by_text("they stay faint →"), page.get_by_text("(the square)"),
+        page.get_by_text("details stay faint"), page.get_by_text("(the square)"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     square = picture.locator(".window:visible")
@@ -28,30 +28,35 @@ def test_the_first_screen_holds_pictures_formula_and_eps_and_few_controls(page, 
     assert len(found) <= MOST, found
 
 
-def test_eps_is_dragged_and_the_headline_follows(page, server):
-    open_page(page, server)
+def test_presented_two_pictures_are_large_and_eps_is_dragged_and_the_headline_follows(page, server):
+    page.set_viewport_size(SIZE)
+    figures = open_page(page, server, "?present=1").locator("figure:visible")
+    expect(figures).to_have_count(2)
+    assert all(figure.bounding_box()["height"] >= 0.59 * SIZE["height"] for figure in figures.all())
+    for part in (*figures.all(), page.get_by_text("details stay faint")):
+        expect(part).to_be_in_viewport(ratio=1)
     headline = page.get_by_role("heading", level=3).first
     before = headline.inner_text()
     page.locator(".st-key-eps input").press("End")
     expect(headline).not_to_have_text(before)
-    page.wait_for_url("**eps=1")
+    page.wait_for_url("**eps=1*")
 
 
 def test_a_click_and_the_arrow_keys_pick_a_pixel(page, server):
     picture = open_page(page, server, "?data=digits")
     box = picture.locator("canvas").last.bounding_box()
-    page.mouse.click(box["x"] + 5.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
-    page.wait_for_url("**row=2&column=5")
+    page.mouse.click(box["x"] + 4.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
+    page.wait_for_url("**row=2&column=4")
     rings = picture.locator(".ring:visible")
-    expect(rings).to_have_count(2)
+    expect(rings).to_have_count(1)
     places = "view => ['--row-at', '--column-at'].map((name) => view.style.getPropertyValue(name))"
-    soon(page, lambda: picture.locator(".view").evaluate(places) == ["31.25%", "68.75%"])
+    soon(page, lambda: picture.locator(".view").evaluate(places) == ["31.25%", "56.25%"])
     picture.locator(".view").focus()
     for _ in range(4):
         page.keyboard.press("ArrowUp")  # to the edge, and no further
-    page.wait_for_url("**row=0&column=5")
+    page.wait_for_url("**row=0&column=4")
     settle(page)
-    assert picture.locator(".view").evaluate(places) == ["6.25%", "68.75%"]
+    assert picture.locator(".view").evaluate(places) == ["6.25%", "56.25%"]
 
 
 def test_a_finger_picks_and_scrolls(phone, server):

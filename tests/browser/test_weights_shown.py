@@ -38,12 +38,12 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
         page.get_by_role("button", name="Play"), page.get_by_text("trains v and g"),
-        page.get_by_text("15 steps with weight norm reach"),
+        page.get_by_text("the same loss takes 15 steps"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 300
     words = plane.inner_text()
-    assert all(name in words for name in ("start", "lowest loss", "first weight")), words
+    assert all(name in words for name in ("w at start", "lowest loss", "first weight")), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
     for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? At first w = 4 · v")):

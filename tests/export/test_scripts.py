@@ -33,7 +33,7 @@ from normviz.topics.design.search import find_schemes
 from normviz.topics.design.state import read_demands
 from normviz.topics.experiments import state as experiments
 from normviz.topics.geometry.three_channels import take_step
-from normviz.topics.gradients.chain import compute_chain
+from normviz.topics.gradients.chain import compute_chain_values
 from normviz.topics.gradients.small import compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape, parse_numbers
 from normviz.topics.lab.state import get_layer_scalars
@@ -214,7 +214,9 @@ def find_pair_numbers(view):
 
 
 def find_chain_numbers(view):
-    one = compute_chain(*(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"])
+    one = compute_chain_values(
+        *(np.array(parse_numbers(view[name])) for name in ("x", "dy")), view["eps"], view["centred"]
+    )
     return [one.mean, one.variance, one.root, *one.xhat, one.droot, one.dvariance, *one.dx]
 
 
@@ -314,7 +316,9 @@ def test_table_1_prints_the_cells_and_the_open_case():
     view = find_view("invariance", link)
     printed = run(format_page_script("invariance", view))
     for cell in measure_cells(build_schemes(view), Setting(delta=10.0, shift=2.0, batch=16, steps=5)):
-        said = next(line for line in printed.splitlines() if line.startswith(f"{cell.row}, {cell.transformation}:"))
+        said = next(
+            line for line in printed.splitlines() if line.startswith(f"{cell.row_name}, {cell.transformation}:")
+        )
         assert f"forward {cell.forward_gap:.2g}" in said
         assert f"at equal rates {cell.training_gap_equal_lr:.2g}" in said
     assert re.search(r"network: [\d.]+, twin: [\d.]+", printed)

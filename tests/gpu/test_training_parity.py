@@ -11,7 +11,7 @@ from trained import train_losses
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.jobs.spec import run_to_end
-from normviz.topics.design.training import plan_trainings
+from normviz.topics.design.training import list_training_jobs
 from normviz.topics.table1.table import measure_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
@@ -60,7 +60,7 @@ def test_the_verdicts_of_the_papers_schemes(layer, device):
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_the_answers_of_searched_schemes(layer, device):
-    (*_, here), (*_, there) = (plan_trainings(layer, sample=3, device=name) for name in ("cpu", device))
+    (*_, here), (*_, there) = (list_training_jobs(layer, sample=3, device=name) for name in ("cpu", device))
     ours, theirs = run_to_end(here), run_to_end(there)
     for name in ("predicted", "forward", "agrees", "why"):
         assert np.array_equal(ours[name], theirs[name]), name

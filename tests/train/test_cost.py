@@ -68,7 +68,7 @@ GPUS = {"small": cost.compute_gpu_budget(2**31, 1e11), "H100": cost.compute_gpu_
 @pytest.mark.parametrize("name", GPUS)
 def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
     budget, device, found = GPUS[name], torch.device("cuda"), set()
-    monkeypatch.setattr(results, "plan_budget", lambda setting: budget)
+    monkeypatch.setattr(results, "plan_training_budget", lambda setting: budget)
     for setting in extremes():
         for job in TableResultCache().list_missing_trainings(list(SCHEMES.values()), setting):
             schemes, networks = [row.scheme for row in job.rows], len(job.networks)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.design.training import plan_trainings
+from normviz.topics.design.training import list_training_jobs
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.train import twins
 from normviz.train.setting import Setting
@@ -14,7 +14,7 @@ from normviz.train.stack import StackNormalizer, find_stackable_positions
 
 def list_schemes(layer):
     """Return schemes of the general form, and every registered one between them."""
-    searched = [row.scheme for job in plan_trainings(layer, sample=2) for row in job.rows]
+    searched = [row.scheme for job in list_training_jobs(layer, sample=2) for row in job.rows]
     return [*searched[::2], *(get_scheme(key, groups=2) for key in SCHEMES), *searched[1::2]]
 
 

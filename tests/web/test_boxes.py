@@ -56,3 +56,11 @@ def test_elements_that_have_come_together_fill_one_box_each_field(view, field, c
             left[key] = left.get(key, 0) + 1
     volumes = [np.prod(box["size"]) / np.prod(size) for box in found]
     assert sorted(np.round(volumes, 6)) == sorted(left.values())
+
+
+def test_lines_divide_a_box_of_cells_on_its_outside():
+    function = "({buildDivisions}, box) => buildDivisions([box], [1, 1, 1], 0)"
+    found = evaluate("boxes", function, {"origin": [5, 0, 0], "size": [2, 1, 3]})
+    lines = [[x, z] for x, z in zip(found["x"], found["z"], strict=True) if x is not None and (x, z) != (0, 0)]
+    assert {x for x, _ in lines} == {5, 6, 7}
+    assert {z for _, z in lines} == {0, 1, 2, 3}

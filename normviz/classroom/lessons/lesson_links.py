@@ -34,7 +34,7 @@ def split_page_link(link: str) -> tuple[str, dict[str, str]]:
 
 
 def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str, str], list[str]]:
-    """Return page, query parameters and parts to hide of what stands beside a step: `reveal` once answered, or `link`.
+    """Return page, query parameters and hidden parts of a step's `reveal` link if answered (and given), else of `link`.
 
     By default, one figure is left; before the answer, it stands without headline and numbers.
     """
@@ -106,7 +106,7 @@ def import_page_state(page: str) -> Any:
 
 @contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Suppress Streamlit's warnings in the block; without a server it warns of every cache and of its session."""
+    """Suppress Streamlit's warnings in the `with` block; without a server it warns of every cache."""
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))
     try:

@@ -131,7 +131,7 @@ class Database:
 
     @contextmanager
     def begin_write(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction that writes, committed at the end of the block."""
+        """Yield a connection in a transaction that writes, committed at the end of the `with` block."""
         with self._writer.begin() as connection:
             yield connection
 

@@ -240,7 +240,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _get_language(request: Request) -> str:
-    """Return the language that a request asks for first, or the default if there are no words in it."""
+    """Return the language that a request asks for first, or the default if the app has no words in that language."""
     first = re.split(r"[-,;]", request.headers.get("accept-language", ""))[0].strip().lower()
     return first if first in LANGUAGES else DEFAULT_LANGUAGE
 

@@ -83,7 +83,7 @@ class ClassStore:
         self._change_question(code, secret, closed=True, revealed=True)
 
     def set_pace(self, code: str, secret: str, pace: Pace) -> None:
-        """Lead the class to a step, pause it, or let it go, as `pace` says."""
+        """Set the class's pace: students follow the lecturer to a link, pause, or work alone."""
         with self._database.begin_write() as db:
             self._lock_class(db, code, secret)
             _update_class(db, code, pace=json.dumps(asdict(pace)))

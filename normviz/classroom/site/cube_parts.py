@@ -9,7 +9,7 @@ from normviz.classroom.site.step_parts import (
     format_table_html,
     format_words_html,
     make_plot_part,
-    make_words_part,
+    make_text_part,
 )
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
@@ -45,7 +45,7 @@ def build_lab_parts(view: View) -> list[StepPart]:
 
     cube = make_plot_part("cube", lambda theme: draw_lab_cube(bound, x, result, layer, look, theme, view=turned))
     name = capitalize_first(format_scheme_name(scheme))
-    return [make_words_part("heading", format_words_html(f"### {name}")), cube]
+    return [make_text_part("heading", format_words_html(f"### {name}")), cube]
 
 
 def build_compare_parts(view: View) -> list[StepPart]:
@@ -75,7 +75,7 @@ def _build_pair_parts(view: View) -> list[StepPart]:
     x = x if shape == x.shape else make_pair_tensor(shape, view)
     pair, xhats = build_pair_schemes(identity, shape, covered), evaluate_sides(identity, x, view["eps"])
     words = f"### {identity.question}" + ("" if covered else f"\n{format_pair_answer(identity)}")
-    return [make_words_part("heading", format_words_html(words)), _make_cubes_part(pair, x, xhats, view)]
+    return [make_text_part("heading", format_words_html(words)), _make_cubes_part(pair, x, xhats, view)]
 
 
 def _build_variants_parts(view: View) -> list[StepPart]:
@@ -87,7 +87,7 @@ def _build_variants_parts(view: View) -> list[StepPart]:
         "x̂ of the orange element": [format_number(xhat[view["focus"]]) for xhat in xhats],
     }
     said = "\n".join(describe_coincidences(x.shape, view["eps"]))
-    below = make_words_part("below", format_table_html(rows) + format_words_html(said))
+    below = make_text_part("below", format_table_html(rows) + format_words_html(said))
     return [_make_cubes_part(VARIANT_SCHEMES, x, xhats, view), below]
 
 
@@ -112,7 +112,7 @@ def _build_detection_parts(view: View) -> list[StepPart]:
         "Other layers": [EXAMPLES[key].name for key in decided],
         "What the detector finds": [summarize_detection(each) for each in decided.values()],
     }
-    return [make_words_part("heading", words + format_table_html(others))]
+    return [make_text_part("heading", words + format_table_html(others))]
 
 
 def _make_checked_tensor(view: View, copies: int) -> np.ndarray:

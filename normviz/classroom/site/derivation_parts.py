@@ -11,7 +11,7 @@ from normviz.classroom.site.step_parts import (
     format_table_html,
     format_words_html,
     make_plot_part,
-    make_words_part,
+    make_text_part,
 )
 from normviz.core.settings import build_settings
 from normviz.core.text import capitalize_first
@@ -21,7 +21,7 @@ from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, expl
 from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_explanation, format_stage_headline
 from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample
-from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain, list_step_terms
+from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain_values, list_step_terms
 from normviz.topics.gradients.panels.formula import (
     arrange_formulas,
     describe_gradient_invariances,
@@ -30,9 +30,9 @@ from normviz.topics.gradients.panels.formula import (
 )
 from normviz.topics.gradients.panels.graph import (
     PATH_SENTENCES,
-    STEP_HEADINGS,
-    describe_chain_step,
-    draw_chain_step,
+    describe_backward_step,
+    draw_graph_at_step,
+    get_step_heading,
     tabulate_terms,
 )
 from normviz.topics.gradients.panels.jacobian import compute_block_jacobian, draw_block_jacobian
@@ -43,23 +43,22 @@ from normviz.ui.link import View
 
 def build_gradient_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s of the view's panel of "Backward pass"; [] for the panel that checks numbers."""
-    panel = {"graph": _build_chain_parts, "formula": _build_formula_parts, "jacobian": _build_jacobian_parts}
+    panel = {"graph": _build_graph_parts, "formula": _build_formula_parts, "jacobian": _build_jacobian_parts}
     return panel[view["show"]](view) if view["show"] in panel else []
 
 
-def _build_chain_parts(view: View) -> list[StepPart]:
+def _build_graph_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s of one gradient in the computation graph: the graph, and the terms that it sums."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
-    values, step = compute_chain(x, dxhat, view["eps"]), STEPS[view["back"]]
-    words = format_words_html(f"### {STEP_HEADINGS[step]}\n{describe_chain_step(values, step)}")
+    values, step = compute_chain_values(x, dxhat, view["eps"], view["centred"]), STEPS[view["back"]]
+    words = format_words_html(f"### {get_step_heading(values, step)}\n{describe_backward_step(values, step)}")
     if step == STEPS[0]:
-        paths = zip(PATHS, PATH_SENTENCES, strict=True)
-        words += format_words_html("\n".join(f"- **{name}**: {text}" for name, text in paths))
+        words += format_words_html("\n".join(f"- **{PATHS[path]}**: {PATH_SENTENCES[path]}" for path in values.paths))
     if added := list_step_terms(values, step):
         words += format_table_html(tabulate_terms(values, step, added))
     return [
-        make_plot_part("chain", lambda theme: draw_chain_step(values, view["back"], theme)),
-        make_words_part("below", words),
+        make_plot_part("chain", lambda theme: draw_graph_at_step(values, view["back"], theme)),
+        make_text_part("below", words),
     ]
 
 
@@ -73,10 +72,10 @@ def _build_formula_parts(view: View) -> list[StepPart]:
     rows = [[line.latex for line in row] for row in arrange_formulas(build_backward_formulas(scheme))[:4]]
     invariances = format_words_html(describe_gradient_invariances(scheme, eps))
     return [
-        make_words_part("heading", heading + format_formulas_html(rows)),
+        make_text_part("heading", heading + format_formulas_html(rows)),
         make_plot_part("incoming", lambda theme: draw_gradient_map(compared, "incoming", theme)),
         make_plot_part("outgoing", lambda theme: draw_gradient_map(compared, "outgoing", theme)),
-        make_words_part("below", invariances + format_table_html(tabulate_sums(at, compared))),
+        make_text_part("below", invariances + format_table_html(tabulate_sums(at, compared))),
     ]
 
 
@@ -84,7 +83,7 @@ def _build_jacobian_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on a scheme's Jacobian: a sentence on its blocks, and its picture."""
     laid = compute_block_jacobian(view)
     return [
-        make_words_part("heading", format_words_html(laid.words)),
+        make_text_part("heading", format_words_html(laid.words)),
         make_plot_part("jacobian", lambda theme: draw_block_jacobian(laid, theme)),
     ]
 
@@ -99,9 +98,9 @@ def _build_vector_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on three channels: their vectors at a stage of layer norm, and the stage in words."""
     example = build_settings(ThreeChannelExample, view)
     return [
-        make_words_part("heading", format_words_html(f"### {format_stage_headline(example)}")),
+        make_text_part("heading", format_words_html(f"### {format_stage_headline(example)}")),
         make_plot_part("space", partial(draw_vectors, example)),
-        make_words_part("below", format_words_html(format_stage_explanation(example))),
+        make_text_part("below", format_words_html(format_stage_explanation(example))),
     ]
 
 
@@ -109,7 +108,7 @@ def _build_rate_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on a training: the length of the weights, and the effective learning rate."""
     curves = train_single(replace(build_settings(RateSetting, view), delta=1.0))
     return [
-        make_words_part("heading", format_words_html(format_growth_headline(curves))),
+        make_text_part("heading", format_words_html(format_growth_headline(curves))),
         *(make_plot_part(key, partial(draw_run_curve, curves, key)) for key in RUN_TITLES),
-        make_words_part("below", format_words_html(explain_norm_growth(curves))),
+        make_text_part("below", format_words_html(explain_norm_growth(curves))),
     ]

@@ -38,7 +38,7 @@ def make_plot_part(name: str, draw: Callable[[str], DrawnFigure]) -> StepPart:
     return StepPart("plot", name, contents)
 
 
-def make_words_part(name: str, html: str | Callable[[str], str]) -> StepPart:
+def make_text_part(name: str, html: str | Callable[[str], str]) -> StepPart:
     """Return a text of a lesson's step as a `StepPart`; `html` is one for all themes, or a function of the theme."""
     return StepPart("words", name, {theme: html if isinstance(html, str) else html(theme) for theme in THEMES})
 

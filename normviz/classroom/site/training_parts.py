@@ -10,7 +10,7 @@ from normviz.classroom.site.step_parts import (
     StepPart,
     format_words_html,
     make_plot_part,
-    make_words_part,
+    make_text_part,
     wrap_table,
 )
 from normviz.core.errors import InvalidInput
@@ -27,7 +27,7 @@ from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.network import NetworkTraining, TrainedNetworks
 from normviz.topics.running.panels.accuracy import build_case_rows, draw_case_rows, format_costliest_mistakes
-from normviz.topics.running.panels.companions import draw_outputs_among_others
+from normviz.topics.running.panels.companions import draw_outputs_in_random_batches
 from normviz.topics.running.panels.stream import (
     describe_outputs,
     draw_digits,
@@ -49,7 +49,7 @@ from normviz.topics.table1.panels import (
     format_answer_heading,
     format_case_reason,
 )
-from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.pictures import render_change_picture
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.state import build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
@@ -74,10 +74,10 @@ def build_table_parts(view: View) -> list[StepPart]:
     _TABLE_RESULTS.compute_missing(schemes, setting)
     cells = build_cells(schemes, setting, _TABLE_RESULTS, view["follow"])
     if view["reveal"]:
-        return [make_words_part("table", format_answers_table(cells, schemes, setting))]
+        return [make_text_part("table", format_answers_table(cells, schemes, setting))]
     cell = next(cell for cell in cells if get_cell_key(cell) == view["cell"])
     scheme = next(scheme for scheme in schemes if scheme.key == cell.scheme)
-    case = make_words_part("case", _format_case_html(cell, scheme, setting, view["follow"]))
+    case = make_text_part("case", _format_case_html(cell, scheme, setting, view["follow"]))
     if view["panel"] != "script":  # which the page opens with the answer
         return [case]
     return [case, *_build_case_answer_parts(cell, scheme, setting, view["follow"])]
@@ -87,7 +87,7 @@ def _format_case_html(cell: Cell, scheme: Scheme, setting: Setting, has_matched_
     """Return a cell of Table 1 as HTML: its title, and the twin's transformation as a picture and in words."""
     change = TRANSFORMATIONS[cell.transformation]
     title = format_words_html(f"### {format_case_title(scheme, change, setting)}")
-    picture = render_change(change, setting, format_change_sign(change, setting))
+    picture = render_change_picture(change, setting, format_change_sign(change, setting))
     words = f"{describe_case_twin(change, setting, has_matched_rate)} {explain_picture_squares(change, setting)}"
     return f"{title}{picture}{format_words_html(words)}"
 
@@ -101,7 +101,7 @@ def _build_case_answer_parts(cell: Cell, scheme: Scheme, setting: Setting, has_m
     curves = {theme: pack_message(build_twin_curves(cell, shown, theme)) for theme in THEMES}
     why = f"{format_case_reason(cell, scheme, setting)}\n{note} {describe_final_losses(cell, losses, setting)}"
     words = format_words_html(f"### {format_answer_heading(None, cell)}\n{why}")
-    return [StepPart("twins", "curves", curves), make_words_part("below", words)]
+    return [StepPart("twins", "curves", curves), make_text_part("below", words)]
 
 
 def format_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting) -> str:
@@ -122,11 +122,11 @@ def format_answers_table(cells: Sequence[Cell], schemes: Sequence[Scheme], setti
 
 def build_running_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s of the view's panel of "Training vs. inference"."""
-    panel = {"switch": _build_modes_parts, "wrong": _build_mistakes_parts, "companions": _build_batch_effect_parts}
+    panel = {"switch": _build_stream_parts, "wrong": _build_mistakes_parts, "companions": _build_batch_effect_parts}
     return panel[view["panel"]](view)
 
 
-def _build_modes_parts(view: View) -> list[StepPart]:
+def _build_stream_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on a batch in training or inference: its outputs, and batch and running statistics."""
     setting, position = build_stream_setting(view), view["step"]
     seen = get_stream_trace(setting, view["eps"])
@@ -135,9 +135,9 @@ def _build_modes_parts(view: View) -> list[StepPart]:
     if view["mode"] == "training":  # as on the page, where inference is shown once it was chosen
         batch.output.pop("inference", None)
     return [
-        make_words_part("heading", format_words_html(f"### {describe_outputs(view, batch)}")),
+        make_text_part("heading", format_words_html(f"### {describe_outputs(view, batch)}")),
         make_plot_part("batch", lambda theme: draw_digits(view, seen, averages, batch, theme)),
-        make_words_part("statistics", lambda theme: format_statistics_html(view, batch, theme)),
+        make_text_part("statistics", lambda theme: format_statistics_html(view, batch, theme)),
         make_plot_part("stream", lambda theme: draw_statistics_so_far(view, seen, averages, position, theme)),
     ]
 
@@ -154,17 +154,17 @@ def _build_mistakes_parts(view: View) -> list[StepPart]:
     rows = build_case_rows(measured, view, convention)
     words = "\n".join(format_costliest_mistakes(measured, view, convention))
     return [
-        make_words_part("heading", format_words_html(words)),
+        make_text_part("heading", format_words_html(words)),
         make_plot_part("effect", lambda theme: draw_case_rows(rows, theme)),
     ]
 
 
 def _build_batch_effect_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on one digit's output in different mini-batches, by scheme."""
-    _, words = draw_outputs_among_others(view, next(iter(THEMES)))
+    _, words = draw_outputs_in_random_batches(view, next(iter(THEMES)))
     return [
-        make_plot_part("companions", lambda theme: draw_outputs_among_others(view, theme)[0]),
-        make_words_part("below", format_words_html(words)),
+        make_plot_part("companions", lambda theme: draw_outputs_in_random_batches(view, theme)[0]),
+        make_text_part("below", format_words_html(words)),
     ]
 
 
@@ -178,9 +178,9 @@ def build_experiment_parts(view: View) -> list[StepPart]:
     verdict, lead = report.verdict, report.figures[0]
     claim = f"**{VERDICT_SIGNS[verdict.word]} The claim: {verdict.text[0].lower()}{verdict.text[1:]}.**"
     figures = [_make_report_part(each) for each in split_figure(lead) if not is_rate_figure(each)]
-    below = make_words_part("below", format_words_html(f"{lead.caption}\n{verdict.says}"))
+    below = make_text_part("below", format_words_html(f"{lead.caption}\n{verdict.says}"))
     return [
-        make_words_part("heading", format_words_html(f"### {report.headline}\n{claim}\n{lead.note}")),
+        make_text_part("heading", format_words_html(f"### {report.headline}\n{claim}\n{lead.note}")),
         *figures,
         below,
     ]

@@ -31,8 +31,8 @@ def build_script(view: View) -> PageScript:
             """
             scheme = $scheme
             result = normviz.normalize(x, scheme, eps=$eps, layout="NHWC")
-            before, after = compute_contrast_ratio(x), compute_contrast_ratio(result.xhat)
-            print(f"contrast of the right half: {before:.0%} of the left half's, then {after:.0%}")
+            before, after = compute_contrast_ratio(result.v), compute_contrast_ratio(result.xhat)
+            print(f"contrast of the right half, with ε = $eps: {before:.0%} of the left half's, then {after:.0%}")
             """,
             scheme=format_scheme_code(scheme),
             eps=view["eps"],

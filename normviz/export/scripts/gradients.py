@@ -16,14 +16,16 @@ def build_script(view: View) -> PageScript:
 
 def _build_chain(view: View) -> PageScript:
     x, dxhat = (state.parse_numbers(view[name]) for name in ("x", "dy"))
+    scheme, mean = ("layer", "x.mean()") if view["centred"] else ("rms", "0.0")
+    dmean = "-dv.sum()" if view["centred"] else "0.0"
     cells = [
-        make_text("The numbers x share one mean and one variance. The rest of the network gives ∂L/∂x̂."),
+        make_text("The numbers x share their statistics. The rest of the network gives ∂L/∂x̂."),
         make_code("import normviz\nimport numpy as np\n\nx = np.array($x)\ndxhat = np.array($dxhat)", x=x, dxhat=dxhat),
-        make_text("Forward: subtract the mean, then divide by s = √(σ² + ε)."),
+        make_text("Forward: subtract the mean (RMS norm: 0), then divide by s = √(σ² + ε)."),
         make_code(
             """
             eps = $eps
-            mean = x.mean()
+            mean = $mean
             v = x - mean
             variance = (v**2).mean()
             s = np.sqrt(variance + eps)
@@ -32,26 +34,29 @@ def _build_chain(view: View) -> PageScript:
             print("x̂ =", v * inverse)
             """,
             eps=view["eps"],
+            mean=Expression(mean),
         ),
-        make_text("Backward: three paths lead from x̂ to x, directly, through the mean and through the variance."),
+        make_text("Backward: paths lead from x̂ to x directly, through the variance and, in layer norm, the mean."),
         make_code(
             """
             ds = -(dxhat * v).sum() * inverse**2
             dvariance = ds * inverse / 2
             dv = dxhat * inverse + dvariance * 2 * v / len(x)
-            dmean = -dv.sum()
+            dmean = $dmean
             dx = dv + dmean / len(x)
             print(f"∂L/∂s = {ds:.8g}, ∂L/∂σ² = {dvariance:.8g}, ∂L/∂μ = {dmean:.8g}")
             print("∂L/∂x =", dx)
-            """
+            """,
+            dmean=Expression(dmean),
         ),
-        make_text("The library computes the same as layer norm of one example."),
+        make_text("The library computes the same for one example."),
         make_code(
             """
-            same = normviz.backward(x[None], dxhat[None], "layer", eps, layout="NC")[0]
+            same = normviz.backward(x[None], dxhat[None], $scheme, eps, layout="NC")[0]
             print("normviz:", same)
             assert np.allclose(same, dx)
-            """
+            """,
+            scheme=scheme,
         ),
     ]
     return PageScript("The backward pass, step by step", cells)

@@ -108,11 +108,11 @@ def _build_companions(view: View) -> PageScript:
         make_text("One test digit in many mini-batches: does its x̂ depend on the other digits?"),
         make_code(
             """
-            from normviz.topics.running.effects import normalize_among_others
+            from normviz.topics.running.effects import normalize_in_random_batches
             from normviz.topics.running.stream import Setting
 
             setting, unit = $setting, $unit
-            for scheme, outputs in normalize_among_others(setting, eps=$eps).items():
+            for scheme, outputs in normalize_in_random_batches(setting, eps=$eps).items():
                 x = outputs[:, unit]
                 print(f"{scheme}: from {x.min():.8g} to {x.max():.8g}, apart by {x.max() - x.min():.3g}")
             """,

@@ -41,7 +41,7 @@ def build_script(view: View) -> PageScript:
             results.compute_missing(schemes, setting)
             words = {True: "same", False: "different", None: "no answer"}
             for cell in build_cells(schemes, setting, results, has_matched_rate=$follow):
-                print(f"{cell.row}, {cell.transformation}: theory {words[cell.predicted]},", end=" ")
+                print(f"{cell.row_name}, {cell.transformation}: theory {words[cell.predicted]},", end=" ")
                 print(f"measured {words[cell.invariant]}. Gaps: forward {cell.forward_gap:.2g},", end=" ")
                 print(f"training {cell.training_gap:.2g}, at equal rates {cell.training_gap_equal_lr:.2g}")
             """,

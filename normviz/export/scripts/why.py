@@ -53,7 +53,7 @@ def _build_learned_cell(setting: saturation.Setting) -> ScriptCell:
         print(setting)
         learned = find_shipped_results(setting)  # computed in advance, for some settings
         if learned is None:  # trains for a minute
-            learned = {name: train_and_measure(setting, normed).learned for normed, name in KIND_NAMES.items()}
+            learned = {name: train_and_measure(setting, normed).final_results for normed, name in KIND_NAMES.items()}
         """,
         setting=format_settings_code(setting),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.trials import Trial
-from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verdicts
+from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verdict_keys
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Evidence:
         if not all(trial.holds for trial in self.trials if trial.fact):
             return "open"
         tried: list[VerdictKey] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
-        return "opinion" if self.opinion else combine_verdicts([*tried, *(each.word for each in self.verdicts)])
+        return "opinion" if self.opinion else combine_verdict_keys([*tried, *(each.word for each in self.verdicts)])
 
     @property
     def text(self) -> str:
@@ -101,7 +101,7 @@ class Claim:
     short: str = ""
 
     @property
-    def line(self) -> str:
+    def summary(self) -> str:
         """The claim in one line: `short` if there is one, else `says`."""
         return self.short or self.says
 
@@ -127,7 +127,7 @@ class ClaimList(list[Claim]):
     def add(
         self, id: str, sources: str, expected: VerdictKey, see: str, **texts: Any
     ) -> Callable[[CheckFunction], CheckFunction]:
-        """Return a decorator that adds a `Claim` with these fields and that check; `sources` is split at spaces."""
+        """Return a decorator that adds a `Claim` of these values and the decorated check; spaces separate `sources`."""
 
         def register(check: CheckFunction) -> CheckFunction:
             self.append(Claim(id, tuple(sources.split()), expected, check, see, **texts))

@@ -81,7 +81,7 @@ def show_claim(claim: Claim, view: View) -> None:
 
 
 def _toggle_claim(claim: str, key: str) -> None:
-    """Open or close a claim in the session's state, and so in the link; `key` is that of its button."""
+    """Open or close a claim in the session's state, and so in the link; `key`: the session key of its button."""
     others = [each for each in st.session_state[OPEN_CLAIMS_KEY] if each != claim]
     st.session_state[OPEN_CLAIMS_KEY] = [*others, claim] if st.session_state[key] else others
 

@@ -90,7 +90,7 @@ def find_group(claim: Claim) -> str:
 
 
 def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
-    """Return the claims by group, in the order of `GROUP_KEYS`; those of the first group as in `FIRST_CLAIMS`."""
+    """Return the claims by group, in the order of `GROUP_KEYS`; the first group is sorted as `FIRST_CLAIMS`."""
     found: dict[str, list[Claim]] = {key: [] for key in GROUP_KEYS}
     for claim in claims:
         found[find_group(claim)].append(claim)

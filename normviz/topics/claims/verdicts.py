@@ -52,7 +52,7 @@ VERDICTS = {
 
 
 def colour_text(text: str, colour: str) -> str:
-    """Return Markdown of black text on a colour that does not wrap."""
+    """Return Markdown that shows a text in black on a background of this colour, without line breaks."""
     whole = text.replace(" ", "\N{NO-BREAK SPACE}")
     return f':color[{whole}]{{foreground="#000" background="{colour}"}}'
 

@@ -37,7 +37,7 @@ def describe_group(key: str, count: int) -> str:
 
 def format_claim_row(claim: Claim) -> str:
     """Return one line of Markdown with the verdict, the claim and the first sentence of its reason."""
-    return f"{VERDICTS[claim.expected].chip} **{escape_markdown(claim.line)}** {escape_markdown(claim.reason)}"
+    return f"{VERDICTS[claim.expected].chip} **{escape_markdown(claim.summary)}** {escape_markdown(claim.reason)}"
 
 
 def describe_provenance(version: str, is_experiment: bool) -> str:

@@ -35,7 +35,7 @@ def show_compared_cubes(
 def compute_cube_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
-    """Return the levels of all cubes, (schemes, N, H, W, C), for a key of `COLOURING_NAMES`, and the legend's data."""
+    """Return colour levels (schemes, N, H, W, C), and the legend's data; `colour`: a key of `COLOURING_NAMES`."""
     if colour == "field":
         return cube.make_uniform_levels((len(schemes), *x.shape))
     if colour == "statistic":

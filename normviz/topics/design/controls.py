@@ -42,4 +42,4 @@ def draw_controls(view: View) -> None:
 def _apply_chosen_question() -> None:
     """Set the page's demands to those of the question chosen in the menu."""
     question: ReadyQuestion = st.session_state[QUESTION_KEY]
-    st.session_state.update({PREFIX + name: value for name, value in question.values.items()})
+    st.session_state.update({PREFIX + name: value for name, value in question.page_values.items()})

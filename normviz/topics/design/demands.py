@@ -80,13 +80,13 @@ class Demands:
         return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 
-def demand_exactly(transformations: Invariances, layer: str, weight_keys: tuple[str, ...] = ("none",)) -> Demands:
+def make_exact_demands(transformations: Invariances, layer: str, weight_keys: tuple[str, ...] = ("none",)) -> Demands:
     """Return demands for these invariances and no other, with the allowed weight schemes."""
     without = tuple(key for key in TRANSFORMATIONS if key not in transformations)
     return Demands(layer, transformations, without, weight_keys)
 
 
-def get_probe_shape(scheme: Scheme, layer: str) -> Shape:
+def get_normalized_shape(scheme: Scheme, layer: str) -> Shape:
     """Return the shape of the tensor that a scheme normalizes in a layer."""
     activations, weights = SHAPES[layer]
     return weights if scheme.activation_part is None else activations
@@ -103,6 +103,6 @@ def parse_weight_keys(text: str) -> tuple[str, ...]:
     return WEIGHT_KEYS if text == ANY_KEY else (text,)
 
 
-def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
+def adapt_scheme_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
     """Return a scheme without β if the demands say that γ alone is learned, else unchanged."""
     return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme

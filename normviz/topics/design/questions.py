@@ -35,7 +35,7 @@ class ReadyQuestion:
     because: str = ""
 
     @property
-    def values(self) -> View:
+    def page_values(self) -> View:
         """The page values that ask exactly this question, by URL parameter."""
         is_first = self is QUESTIONS[0]  # the default where nothing is demanded
         asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}

@@ -68,7 +68,7 @@ def format_demand(demand: Demand) -> str:
 
 
 def describe_relaxation(near_miss: NearMiss, demands: Demands) -> str:
-    """Describe how many schemes there are if the demands are dropped that those of `near_miss` miss."""
+    """Describe how many schemes there are without the demands that the schemes of `near_miss` do not meet."""
     missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near_miss.missed]
     remain = "remains" if near_miss.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near_miss.schemes, 'scheme')} {remain}"
@@ -117,7 +117,7 @@ def find_deciding_axes(demand: Demand, layer: str) -> list[str]:
 
 
 def _sort_weight_schemes_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """Return keys of weight schemes with which a demand holds for all fields, for none, or only for dividing ones."""
+    """Return keys of weight schemes with which all schemes meet a demand, none does, or only those that divide do."""
     enough, never, divided = [], [], []
     for weight_key in demands.weights:
         answers, divides = evaluate_demand(demands.layer, weight_key, demand)
@@ -155,7 +155,7 @@ def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
 
 
 def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> str:
-    """Return the end of a reason, ": on a … layer nothing is left to average over"; "" if an axis is left to reduce."""
+    """Return the end of a reason, ": on a … layer nothing is left to average over"; "" if the demands leave an axis."""
     kept = {axis for each in conflicting if each[1] for axis in find_deciding_axes(each, demands.layer)}
     if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""

@@ -29,9 +29,9 @@ from normviz.topics.design.demands import (
     Demand,
     Demands,
     Invariances,
-    adapt_to_demands,
+    adapt_scheme_to_demands,
     check_layer,
-    get_probe_shape,
+    get_normalized_shape,
 )
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
@@ -92,7 +92,7 @@ def find_varying_axes(layer: str) -> tuple[int, ...]:
 
 
 def list_fields(layer: str) -> list[Field | None]:
-    """List all fields of a layer that the search tries; None stands for no averaging along any axis."""
+    """List all fields (choices of averaged elements) that the search tries on a layer; None averages nothing."""
     axes, found = find_varying_axes(layer), []
     for chosen in product(SEARCHED_RULES, repeat=len(axes)):
         # On an axis of length 1, averaging changes nothing.
@@ -182,14 +182,14 @@ def _generalize_field(field: Field | None) -> Field | None:
 
 
 def _generalize_scheme(scheme: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """Return a weight scheme's key and two fields, with `full` on averaged axes: invariances depend on no more."""
+    """Return a weight scheme's key and two fields, with `full` on averaged axes: these alone decide invariances."""
     weight_key, *both = scheme
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
     return weight_key, a, b
 
 
 def _sort_by_simplicity(fields: Sequence[Field | None], layer: str) -> np.ndarray:
-    """Return all flat positions in (weight schemes, F, F) for F fields, without weight scheme and simplest first."""
+    """Return flat indices of all triples (weight scheme, mean's field, divisor's field), the simplest schemes first."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in fields]
     there = np.array([field is not None for field in fields], int)
@@ -242,7 +242,7 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
         count = len(index.fields)
         weight_scheme, a, b = np.unravel_index(self._positions[at], (len(WEIGHT_KEYS), count, count))
         row = index.has[weight_scheme, index.pattern[a], index.pattern[b]]
-        return adapt_to_demands(
+        return adapt_scheme_to_demands(
             build_scheme_from_fields(index.fields[a], index.fields[b], WEIGHT_KEYS[weight_scheme]), self._demands
         ), _read_invariances(row)
 
@@ -280,7 +280,7 @@ def group_scheme_names(schemes: Iterable[Scheme], layer: str) -> NamedSchemes:
     counted: dict[object, list[str]] = {}
     uncounted = []
     for scheme in schemes:
-        shape = get_probe_shape(scheme, layer)
+        shape = get_normalized_shape(scheme, layer)
         rules = [rule for field in scheme.fields for rule in field.simplify(shape).rules]
         # A scheme of weights alone has no step behind it.
         if scheme.key in WEIGHT_KEYS or (scheme.is_general_form and {*rules} <= {*SEARCHED_RULES}):
@@ -356,7 +356,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 
 def evaluate_demand(layer: str, weight_key: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of the P patterns of fields meet a demand, (P, P), and which patterns divide, (P,)."""
+    """Return which pairs of P choices of averaged axes meet a demand, (P, P), and which choices average, (P,)."""
     index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)

@@ -65,7 +65,7 @@ class Page:
 
 
 def _clip_focus(given: Any, view: View) -> tuple[int, ...]:
-    """Return an index that lies in the shape of the layer's pre-activations."""
+    """Return the index `given`, clipped to the shape of the layer's pre-activations."""
     return fit_index(given, SHAPES[view["layer"]][0])
 
 

@@ -17,10 +17,10 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.gpu import uses_gpu
 from normviz.jobs.results import ArrayJob, Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.design.demands import Demands, Invariances, demand_exactly
+from normviz.topics.design.demands import Demands, Invariances, make_exact_demands
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement
-from normviz.topics.table1.results import TableResultCache, plan_budget
+from normviz.topics.table1.results import TableResultCache, plan_training_budget
 from normviz.topics.table1.table import Cell, build_cells
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
@@ -45,15 +45,15 @@ ANSWER_CODES = (False, True, None)
 
 @lru_cache(maxsize=16)
 def order_schemes(layer: str, weight_keys: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
-    """Return the schemes of each set of invariances, and indices that order them: the simplest, then random."""
+    """Return the schemes of each set of invariances, and their indices with the simplest first, the others shuffled."""
     rng = np.random.default_rng(seed)
     sets = sorted(kind.invariances for kind in take_census(layer, weight_keys))
-    every = [find_schemes(demand_exactly(invariances, layer, weight_keys)) for invariances in sets]
+    every = [find_schemes(make_exact_demands(invariances, layer, weight_keys)) for invariances in sets]
     return tuple((schemes, np.r_[0, 1 + rng.permutation(len(schemes) - 1)]) for schemes in every)
 
 
 @lru_cache(maxsize=64)
-def plan_trainings(
+def list_training_jobs(
     layer: str, weight_keys: tuple[str, ...] = ("none",), sample: int | None = None, seed: int = 0, device: str = "auto"
 ) -> "tuple[TwinTraining, ...]":
     """Return the jobs that train `sample` schemes (all for None) of each set of invariances.
@@ -64,7 +64,7 @@ def plan_trainings(
     Raises:
         InvalidInput: an unknown layer, scheme of weights or device, or a seed out of bounds.
 
-    >>> [len(job.rows) for job in plan_trainings("dense")]
+    >>> [len(job.rows) for job in list_training_jobs("dense")]
     [10, 35, 36]
     """
     Demands(layer, weights=weight_keys)  # raises InvalidInput
@@ -72,7 +72,7 @@ def plan_trainings(
     ordered = order_schemes(layer, weight_keys, seed)
     most = max(len(schemes) for schemes, _ in ordered)
     last = most if sample is None else min(sample, most)
-    size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_budget(setting)))
+    size = max(MAX_JOB_SCHEMES, cost.find_max_schemes(setting, len(NETWORKS), plan_training_budget(setting)))
     jobs = []
     for start, end in pairwise(sorted({0, 1, min(FIRST_SAMPLE_SIZE, last), last})):
         taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
@@ -123,7 +123,7 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
             so_far = partial(self._arrays, tuple(cells), results)
-            for share in _measure_and_train(results, schemes, self.setting):
+            for share in _measure_and_train_schemes(results, schemes, self.setting):
                 done = (start + share * len(schemes)) / len(self.rows)
                 yield JobStep(done, partial(so_far, done))
             cells += build_cells(schemes, self.setting, results)
@@ -146,7 +146,9 @@ class TwinTraining(ArrayJob, kind="design/twins", version=4):
         }
 
 
-def _measure_and_train(results: TableResultCache, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+def _measure_and_train_schemes(
+    results: TableResultCache, schemes: Sequence[Scheme], setting: Setting
+) -> Iterator[float]:
     """Measure and train schemes, and store the outcomes in `results`; yield the finished share, from 0 to below 1."""
     from normviz.train import twins  # imports torch
 

@@ -71,8 +71,8 @@ def list_invariance_checks(results: Results) -> list[InvarianceCheck]:
     return found
 
 
-def count_by_set(jobs: Sequence[TwinTraining], results: Results) -> dict[Invariances, TwinCount]:
-    """Count the schemes of each set of invariances."""
+def count_results_by_invariances(jobs: Sequence[TwinTraining], results: Results) -> dict[Invariances, TwinCount]:
+    """Return by predicted set of invariances how many trained schemes have each result."""
     planned = Counter(absorbed for job in jobs for absorbed in job.absorbed)
     found: Counter[tuple[Invariances, str]] = Counter()
     for job, arrays in results.items():

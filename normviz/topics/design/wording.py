@@ -25,11 +25,11 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
     fields = {"mean over": scheme.summation, "root mean square over": scheme.suppression}
     front = [] if scheme.weight is None else [f"{SCHEMES[scheme.weight].name} in front"]
     return "; ".join(
-        [*front, *(f"{said} {_describe_reach(each, layer)}" for said, each in fields.items() if each is not None)]
+        [*front, *(f"{said} {_format_averaged_axes(each, layer)}" for said, each in fields.items() if each is not None)]
     )
 
 
-def _describe_reach(field: Field, layer: str) -> str:
+def _format_averaged_axes(field: Field, layer: str) -> str:
     """Describe the averaged axes of a field on a layer: "N, 2 groups of C"."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}

@@ -12,7 +12,7 @@ def apply_fading_light(x: np.ndarray, edge_light: float) -> np.ndarray:
 
 @ignore_float_warnings
 def compute_contrast_ratio(x: np.ndarray) -> float:
-    """Return the standard deviation of the right half of pictures (N, H, W, C) divided by that of the left half.
+    """Return the standard deviation of the right half of pictures (N, H, W, C) divided by the left half's.
 
     NaN if the left is constant or the pictures have one column.
     """

@@ -4,12 +4,12 @@ import streamlit as st
 
 from normviz.core.text import typeset
 from normviz.topics.divisive.state import (
-    EPS_STEPS,
     LIGHT_STOPS,
     PICTURE_NAMES,
     PREFIX,
     get_picture_shape,
     is_relevant,
+    list_eps_values,
     list_wide_axes,
 )
 from normviz.ui.link import View, draw_value_slider
@@ -43,7 +43,7 @@ def draw_controls(view: View) -> None:
 
 def draw_eps_slider(view: View) -> None:
     """Draw ε as a slider that the page follows while it is dragged. It must be the last element of the page."""
-    values = sorted({*EPS_STEPS, view["eps"]})
+    values = list_eps_values(view)
 
     def moved() -> None:
         st.session_state[PREFIX + "eps"] = values[int(st.session_state["eps drag"]["index"])]

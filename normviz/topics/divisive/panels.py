@@ -17,6 +17,7 @@ from normviz.topics.divisive.state import (
     find_focus,
     get_evenly_lit_picture,
     list_wide_axes,
+    measure_neighbourhood,
     normalize_picture,
     store_picked_pixel,
 )
@@ -27,8 +28,11 @@ from normviz.web.components.picture import convert_to_pixels, show_picture_stage
 GREY_LIMIT = 3.0
 """Greys go from x̂ = −3, black, to 3, white: numbers with mean 0 and mean square 1 rarely exceed it."""
 
-CLEAR_RISE, BRIGHT_SHARE = 1.1, 0.5
-"""Least factor by which the dark half's contrast rises visibly, and its least share of the left half's to be back."""
+CLEAR_RISE, BACK_SHARE = 1.1, 0.75
+"""Least factor by which the dark half's contrast rises visibly, and its least share of the original's to be back."""
+
+FAR_LARGER = 10.0
+"""Least factor from the largest mean of v² nearby to an ε that is far larger: all divisors are then within 5%."""
 
 FORMULA_IN_WORDS = (
     r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
@@ -37,42 +41,40 @@ FORMULA_IN_WORDS = (
 """The formula in words."""
 
 
-EPS_ENDS = "← faint details appear, noise too", "they stay faint →"
-"""Effects of the smallest and the largest ε, below the ends of its slider."""
-
-
 def show_panels(view: View, theme: str) -> None:
     """Show the picture before and after normalization, then the response of one pixel and the formula."""
     scheme, even = build_windowed_scheme(view), get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
-    result = normalize_picture(x, scheme, view["eps"])
-    focus = find_focus(view, result.v)
+    xhat = normalize_picture(x, scheme, view["eps"]).xhat
+    centred, squares = measure_neighbourhood(x, scheme)
+    focus = find_focus(view, centred)
     pixel = compute_saturation(x, scheme, focus)
-    stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": result.xhat}
-    st.markdown(_format_headline(view, stages))
-    _draw_stages(stages, view, focus, THEMES[theme].element)
-    st.caption(
-        "Contrast is the standard deviation of the pixels. That of the left half counts as 100%. "
+    stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": xhat}
+    measured = [measure_neighbourhood(even, scheme)[0], centred, xhat][-len(stages) :]
+    contrasts = [compute_contrast_ratio(values) for values in measured]
+    st.markdown(_format_headline(view, contrasts, squares, bool(xhat.any())))
+    _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
+    st.container(key="contrast-notes").caption(
+        "Contrast: standard deviation in the right half ÷ in the left half, after subtracting the mean nearby.  \n"
+        "Grey in the normalized picture: equal to the mean nearby. Halos beside edges are a side effect. "
         + describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
     )
-    left, right = st.columns(2, gap="large")
-    with left:
+    left, right = st.columns([2, 3], gap="large")
+    with left, st.container(gap=None):
         slider = st.container()
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
-            for text in EPS_ENDS:
-                st.caption(text, width="content")
-    with right:
+        st.caption(_compare_with_eps(squares))
+    with right, st.container(key="contrast-formula"):
         st.latex(FORMULA_IN_WORDS)
-        st.markdown(_describe_nearby(view), text_alignment="center")
+        st.markdown(_describe_nearby_elements(view), text_alignment="center")
     show_pixel_response(pixel, scheme, focus, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
 
 
-def _draw_stages(stages: dict[str, np.ndarray], view: View, focus: Index, colour: str) -> None:
+def _draw_stages(stages: dict[str, np.ndarray], contrasts: list[float], view: View, focus: Index, colour: str) -> None:
     """Draw the stages beside each other, each with its contrast, and around one pixel the pixels nearby."""
-    notes = [f"contrast of right half: {_format_contrast(values)}" for values in stages.values()]
+    notes = [f"contrast, right ÷ left: {_format_contrast(each)}" for each in contrasts]
     reach = [view["radius"] if axis in view["over"] else 0 for axis in "HW"]
     named = ", ".join(f"{name} ({note})" for name, note in zip(stages, notes, strict=True))
     alt = (
@@ -93,9 +95,8 @@ def _convert_stages_to_pixels(stages: dict[str, np.ndarray], focus: Index) -> di
     }
 
 
-def _format_contrast(x: np.ndarray) -> str:
-    """Return the contrast of the right half as a percentage of the left half's; "–" if it is not finite."""
-    contrast = compute_contrast_ratio(x)
+def _format_contrast(contrast: float) -> str:
+    """Return a contrast as a percentage; "–" if it is not finite."""
     return f"{contrast:.0%}" if np.isfinite(contrast) else "–"
 
 
@@ -123,7 +124,7 @@ def _format_pixel_formula(pixel: SaturationCurve, x: float, eps: float) -> str:
     )
 
 
-def _describe_nearby(view: View) -> str:
+def _describe_nearby_elements(view: View) -> str:
     """Describe which elements "nearby" means in the formula; "" for a picture of one element."""
     if not list_wide_axes(view):
         return ""
@@ -131,10 +132,21 @@ def _describe_nearby(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each has its own v."
 
 
-def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
+def _compare_with_eps(squares: np.ndarray) -> str:
+    """Return what ε does, and the median mean of v² nearby in each half of its values, (1, H, W, C)."""
+    effect = "Where ε exceeds the mean of v² nearby, details stay faint."
+    middle = squares.shape[2] // 2
+    if not middle or not np.isfinite(squares).all():
+        return effect
+    left, right = (typeset(float(np.median(half)), 2) for half in (squares[:, :, :middle], squares[:, :, middle:]))
+    return f"{effect} It is about {left} in the left half, {right} in the right."
+
+
+def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:
+    """Return the headline on the contrasts of the stages; `squares`: the mean of v² nearby before normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -142,20 +154,24 @@ def _format_headline(view: View, stages: dict[str, np.ndarray]) -> str:
             if list_wide_axes(view)
             else "The picture is one number, which is its own mean: v = 0, and x̂ = 0."
         )
-    if not stages["normalized"].any():
+    if not has_values:
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    ratios = [compute_contrast_ratio(pixels) for pixels in [*stages.values()][-2:]]
-    if not np.isfinite(ratios).all():
+    if not np.isfinite(contrasts).all():
         return "The contrast is no finite number here."
-    before, after = (f"{ratio:.0%}" for ratio in ratios)
-    if "darkened" not in stages:
+    before, after = (f"{contrast:.0%}" for contrast in contrasts[-2:])
+    eps = typeset(view["eps"])
+    if view["eps"] >= FAR_LARGER * squares.max():
+        divisor = typeset(view["eps"] ** 0.5, 2)
+        return f"### ε = {eps} far exceeds the mean of v² nearby: every v is divided by about {divisor}."
+    if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
-    if ratios[1] < CLEAR_RISE * ratios[0]:
-        return f"### The dark half does not come back: contrast {before}, normalized {after}."
-    effect = "brings back the dark half" if ratios[1] >= BRIGHT_SHARE else "makes the dark half clearer"
-    return f"### Normalization {effect}: its contrast rises from {before} to {after}."
+    if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
+        return f"### Normalization lifts the dark half's contrast from {before} to {after} of the left's."
+    if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
+        return f"### The dark half fades: there ε = {eps} exceeds the mean of v²."
+    return f"### The contrast of the right half is {before}, after normalization {after}."
 
 
 def show_pixel_response(

@@ -43,6 +43,9 @@ EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 EDGE_SHARE = 4
 """One over the share of a picture's height and width that counts as near an edge, where the square would be cut."""
 
+DARK_START = 5
+"""Eighths of a picture's width at the left without its first chosen element, so that its square is in the dark half."""
+
 SCHEME = SCHEMES["divisive"]
 
 
@@ -52,6 +55,11 @@ def get_picture_shape(view: View) -> Shape:
         return SHAPES[view["data"]]
     own = st.session_state.get("own")
     return SHAPES[FALLBACK_PICTURE] if own is None else (1, *own.shape[1:])
+
+
+def list_eps_values(view: View) -> list[float]:
+    """List the values on the slider of ε, from the smallest, including the current one, which may come from a link."""
+    return sorted({*EPS_STEPS, view["eps"]})
 
 
 def list_wide_axes(view: View) -> list[str]:
@@ -105,10 +113,11 @@ def build_windowed_scheme(view: View) -> Scheme:
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:
-    """Return the index of the chosen element, by default of the largest value of `v` that is not near an edge."""
+    """Return the index of the chosen element, by default of the largest `v` right of the middle and off the edges."""
     given = (0, *(view[name] for name in FOCUS_AXES))
     edges = (0, v.shape[1] // EDGE_SHARE, v.shape[2] // EDGE_SHARE, 0)
-    starts = [edge if i is None else i for i, edge in zip(given, edges, strict=True)]
+    firsts = (*edges[:2], DARK_START * v.shape[2] // 8, 0)
+    starts = [first if i is None else i for i, first in zip(given, firsts, strict=True)]
     stops = [n - edge if i is None else i + 1 for i, edge, n in zip(given, edges, v.shape, strict=True)]
     part = v[tuple(map(slice, starts, stops))]
     found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
@@ -150,3 +159,11 @@ def _make_cached_sample(data: str, seed: int) -> np.ndarray:
 def normalize_picture(x: np.ndarray, scheme: Scheme, eps: float) -> NormalizationResult:
     """Normalize a picture (1, H, W, C) with the scheme."""
     return normalize(x, scheme, eps)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def measure_neighbourhood(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
+    """Return v = x − mean nearby of a picture (1, H, W, C), and the mean of v² nearby."""
+    result = normalize(x, scheme, 0.0)
+    assert result.deviation is not None
+    return result.v, result.deviation**2

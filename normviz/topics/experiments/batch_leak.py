@@ -62,9 +62,9 @@ GUESSING_ERROR = 1 - 1 / DIGIT_CLASSES
 
 TEST_NAMES = {
     "blank": "blank pictures",
-    "same": "digits in one-class groups",
-    "mixed": "digits in mixed groups",
-    "inference": "digits, running averages",
+    "same": "digits, one class",
+    "mixed": "digits, mixed",
+    "inference": "digits, averages",
 }
 """The tests of the figure: pictures, and their groups or running averages."""
 
@@ -208,7 +208,14 @@ def _draw_test_errors(setting: Setting, outcomes: list[GridOutcome]) -> FigureSp
     for k, each in enumerate(outcomes):
         errors = 100 * np.stack([each.get_at_best_rate(test) for test in TEST_NAMES], dtype=float)
         curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, each.style, is_scatter=True))
-    panel = CurvePanel("", curves, "tested on", "wrong answers, %", marks=places.tolist(), names=[*TEST_NAMES.values()])
+    panel = CurvePanel(
+        "",
+        curves,
+        "tested on",
+        "wrong answers, %",
+        marks=places.tolist(),
+        names=[name.replace(" ", "<br>", 1) for name in TEST_NAMES.values()],
+    )
     said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())
     return FigureSpec(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",

@@ -203,7 +203,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, has_markers=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, has_markers=True))
-    budget = "training on the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
+    budget = "the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
         CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
@@ -286,7 +286,7 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
-def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
+def _find_error_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
     """Return by batch size 1 if the pair's first scheme has a clearly larger error, −1 if a smaller one, else 0."""
     first, second = pair
     found = [
@@ -303,9 +303,9 @@ def _format_sizes(sizes: Sequence[int]) -> str:
 
 
 def _format_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
-    """Return the headline once all sizes are trained: those at which one scheme of the pair beats the other."""
+    """Return the headline once all sizes are trained: the sizes at which one scheme of the pair beats the other."""
     name, other = (setting.names[k] for k in pair)
-    signs = _find_size_signs(ended_outcomes, pair)
+    signs = _find_error_signs(ended_outcomes, pair)
     worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))
     if not worse and not better:
         return f"{capitalize_first(name)} and {other}: no clear difference at any batch size."
@@ -368,7 +368,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
 def _describe_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
     """Return a sentence on the batch sizes at which two schemes do not differ, or the first one is better."""
     name, other = (setting.names[k] for k in pair)
-    by_size = _find_size_signs(ended_outcomes, pair)
+    by_size = _find_error_signs(ended_outcomes, pair)
     texts = {0: f"{name} and {other} do not clearly differ", -1: f"{name} has the lower error"}
     sizes = {sign: [size for size in by_size if by_size[size] == sign] for sign in texts}
     parts = [f"at {_format_sizes(sizes[sign])} {text}" for sign, text in texts.items() if sizes[sign]]

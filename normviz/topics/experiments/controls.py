@@ -31,7 +31,7 @@ from normviz.ui.scheme_picker import (
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
-MAIN_SETTINGS = ("scheme", "ways", "task")
+MAIN_SETTINGS = ("scheme", "task")
 """Settings beside the figure, in addition to the schemes; the others are under "Advanced"."""
 
 FREQUENT_SCHEMES = ("none", "batch", "layer", "group")

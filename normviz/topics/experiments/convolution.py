@@ -15,13 +15,22 @@ from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import format_mean
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
-from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, compute_loss_excess, judge_paper_claims
+from normviz.topics.experiments.convolution_verdict import (
+    REASON_TEXTS,
+    Outcome,
+    Outcomes,
+    compute_loss_excess,
+    judge_paper_claims,
+)
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
 from normviz.topics.experiments.grid_outcome import find_outcomes, make_outcome_curves
-from normviz.topics.experiments.reports import FigureSpec, Report, format_percent, make_band_curve, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, format_percent, make_band_curve, tabulate
 
-PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
+PADDINGS = {"zeros": "Zero padding", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""
+
+POINT_OFFSET = 0.08
+"""Distance of points beside each other, as a share of the distance between the paddings."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ def report(setting: Setting, results: Results) -> Report:
     ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
     verdict, lead = judge_paper_claims(ended, setting.schemes, budget)
-    return Report(_format_headline(ended), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
+    return Report(_format_headline(ended, verdict), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
 
 
 def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
@@ -106,14 +115,18 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
         CurvePanel(
             title,
             [
-                _make_scheme_curve(padded[key], places, np.stack([getattr(o[key], name) for o in (padded, bare)]))
-                for key in done
+                make_band_curve(
+                    padded[key].label, np.array(places) + POINT_OFFSET * (k - (len(done) - 1) / 2),
+                    _mask_nonfinite(np.stack([getattr(each[key], name) for each in (padded, bare)])),
+                    padded[key].style, is_scatter=True,
+                )
+                for k, key in enumerate(done)
             ],
             "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
         )
         for name, title, axis, levels in (
             ("mean_losses", "Training loss, mean over all steps", "loss", ()),
-            ("border_contrast", "Last layer: border against inside", "σ at the border / σ inside", (1,)),
+            ("border_contrast", "Spread of units in the last layer", "σ at border / σ inside", (1,)),
         )
     ]  # fmt: skip
     said = "; ".join(
@@ -123,8 +136,9 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )
     yield FigureSpec(
         "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
-        "Each scheme at its best learning rate. σ is the standard deviation of a unit's pre-activations over test "
-        "digits. Where the ratio is 1, units at the border vary as all others do.",
+        "Points: means over the seeds with 95% intervals, each scheme at its best learning rate. At 1, border and "
+        "inside vary equally.",
+        note="Units “rarely turned on” at the border would differ in σ, their standard deviation over test digits.",
     )  # fmt: skip
 
 
@@ -178,15 +192,16 @@ def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec
     )  # fmt: skip
 
 
-def _format_headline(ended_outcomes: Outcomes) -> str:
-    """Return the headline: layer norm's training loss against batch norm's, with and without padding."""
+def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
+    """Return the headline: is the border the reason, and layer norm's training loss against batch norm's."""
     pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    return f"Layer norm's loss exceeds batch norm's by {typeset(padded, 2)} with padding, {typeset(bare, 2)} without."
+    start = "No: layer" if verdict.why == REASON_TEXTS["contradicted"] else "Layer"
+    return f"{start} norm's loss is {typeset(padded, 2)} above batch norm's, without padding {typeset(bare, 2)}."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:

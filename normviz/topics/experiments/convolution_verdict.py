@@ -112,7 +112,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
 
 
 def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
-    """Compare losses, errors and border contrasts of the three schemes by name; outcomes `padded` and `bare` by key."""
+    """Compare losses, errors and border contrasts of three schemes; `padded`, `bare`: outcomes by scheme key."""
     plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
     with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
     nothing = np.zeros_like(with_zeros)
@@ -133,15 +133,15 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
 
 
 REASON_TEXTS = {
-    "supported": "The border may be why: without its contrast, layer norm trails by less.",
-    "contradicted": "Here the border is not why: without its contrast, layer norm trails all the same.",
+    "supported": "Without padding, units at the border vary more, and layer norm trails by less.",
+    "contradicted": "Without padding, units at the border vary more, but layer norm still trails.",
     "undecided": "These runs do not decide whether the border is why.",
 }
 """Texts of the judgement of the paper's explanation."""
 
 
 def _judge_border_explanation(comparisons: Comparisons) -> str:
-    """Return "supported", "contradicted" or "undecided": does the border explain batch norm's lead?"""
+    """Return "supported", "contradicted" or "undecided": whether the border explains batch norm's lead."""
     if comparisons.sides["contrast"] != "more":
         return "undecided"
     if comparisons.sides["growth"] == "less":
@@ -150,7 +150,7 @@ def _judge_border_explanation(comparisons: Comparisons) -> str:
 
 
 def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
-    """Return the verdict's key: are the three schemes in the paper's order, and is its reason "supported"?"""
+    """Return the key of the verdict on the paper's order of the schemes; `reason`: of `_judge_border_explanation`."""
     order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"
@@ -160,7 +160,7 @@ def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
 
 
 def _judge_batch_norm_lead(comparisons: Comparisons) -> VerdictKey:
-    """Return the verdict's key: has batch norm a lower training loss and test error than layer norm?"""
+    """Return the key of the verdict on whether batch norm has a lower training loss and test error than layer norm."""
     if comparisons.sides["padded"] == "more":
         return "holds" if comparisons.sides["error"] == "more" else "holds-if"
     return "wrong" if comparisons.sides["padded"] == "less" else "open"

@@ -36,6 +36,7 @@ from normviz.topics.experiments.reports import (
     VerdictKey,
     describe_start,
     join_verdicts,
+    make_band_curve,
     start_table,
 )
 from normviz.topics.experiments.training_history import TrainingHistory
@@ -126,7 +127,7 @@ def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
 
 
 def _choose_style(setting: Setting, k: int, dropped: bool) -> int:
-    """Return the index of the curve style of the scheme at position `k`; if `dropped`, one that no scheme has."""
+    """Return the index of the curve style of the scheme at position `k`, or if `dropped`, of a style of no scheme."""
     return max(*SCHEME_STYLES.values(), *setting.styles) + 1 + k if dropped else setting.styles[k]
 
 
@@ -147,19 +148,32 @@ def report(setting: Setting, results: Results) -> Report:
     for each in ended.values():
         for name in ("test", "validation", "training"):
             table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
-    figures = [_draw_test_errors(begun)] if begun else []
+    figures = [_draw_test_errors(setting, begun)] if begun else []
     verdict = _judge_claim(setting, ended)
     return Report(_format_headline(setting, begun, ended, verdict.word), figures, verdict, table)
 
 
-def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the test error by step, with a panel for every two schemes."""
+def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
+    """Return a figure of the last measured test error and the error by step, with two panels for every two schemes."""
+    ends = [
+        make_band_curve(each.label, np.array([k % 4]), 100 * each.final_errors[None], each.style, is_scatter=True)
+        for k, each in enumerate(begun_outcomes.values())
+    ]
+    title = "Test error at the end" if all(each.is_ended for each in begun_outcomes.values()) else "Test error so far"
     curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
-    panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
+    panels = [
+        panel
+        for k in range(0, len(curves), 4)
+        for panel in (
+            CurvePanel(title, ends[k : k + 4], "", "test error, %", marks=range(4), names=[""] * 4),
+            CurvePanel("Test error by step", curves[k : k + 4], "step", "test error, %", "y"),
+        )
+    ]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
     return FigureSpec(
-        "curves", panels, f"Test error by step: {levels}.",
+        "curves", panels, f"{title}, and by step: {levels}.",
         "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
+        note=f"{setting.relabelled:.0%} of the training labels are random. Test labels are correct.",
     )  # fmt: skip
 
 
@@ -175,7 +189,7 @@ def _format_headline(
         return f"Test error: {np.mean(each.final_errors):.1%} with {each.name}."
     alone, both = (f"{np.mean(ended_outcomes[normed, drops].final_errors):.1%}" for drops in (False, True))
     answer = {"holds": "Yes: ", "wrong": "No: "}.get(verdict_word, "")
-    return capitalize_first(f"{answer}{setting.names[normed]} has {alone} test error, {both} with dropout.")
+    return capitalize_first(f"{answer}{setting.names[normed]} alone has {alone} test error, with dropout {both}.")
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:

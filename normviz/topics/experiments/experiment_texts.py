@@ -49,8 +49,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach "
         "achieves deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, "
         "abstract).",
-        why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the "
-        "shifted data cancel this; those of the training data do not. Ink that is clipped stays lost.",
+        why="The shift changes the mean and the variance of a layer’s inputs. Statistics of shifted pictures cancel "
+        "most of this change. Statistics of training do not.",
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
@@ -58,8 +58,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” "
         "(PyTorch's documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” "
         "(Ioffe & Szegedy 2015, section 3.1).",
-        why="In training mode every batch updates the running averages, even if no parameter learns. In "
-        "evaluation mode batch norm only reads them.",
+        why="In training mode every batch updates the running averages. In evaluation mode they do not change.",
     ),
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
@@ -68,11 +67,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "section 3.3). So a step that was too large is followed by smaller ones.",
     ),
     ExperimentText(
-        "start", "First gain and bias", ("F04",), "Do the first gain and bias matter?",
-        claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
+        "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
+        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
-        why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no "
-        "gradient. Training corrects milder values.",
+        why="If β is far below −γ, a ReLU passes almost no gradient. With a large γ, training starts from large random "
+        "outputs.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
@@ -103,7 +102,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "learning rate.",
     ),
     ExperimentText(
-        "convolution", "Convolutions", ("L09", "B16"), "Why does layer norm help CNNs less?",
+        "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
         claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
         "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
         "(Ba et al. 2016, section 6.7).",
@@ -118,15 +117,14 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "placement", "Placement", (), "Where to normalize in residual networks?",
         claim="With post norm “the learning rate warm-up stage is essential”, as gradients near the output are large. "
         "With pre norm the scale grows with depth (Xiong et al. 2020, arXiv 2002.04745, section 3).",
-        why="Pre norm normalizes before each branch, post norm after each sum. The sum of pre norm grows with depth, "
-        "and its last norm divides the gradient by it.",
+        why="With pre norm the sum grows with depth. The last normalization divides by its size, which keeps gradients "
+        "small.",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
         claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato "
         "et al. 2018, abstract). A tutorial says that it was introduced against mode collapse.",
-        why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far "
-        "ahead of the generator.",
+        why="Spectral norm bounds the slope of the discriminator, which keeps it close to the generator.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",
@@ -135,8 +133,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
         claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
         "2019, abstract).",
-        why="RMS norm subtracts no mean. But a layer that runs as one fused operation may be faster than several "
-        "operations.",
+        why="RMS norm subtracts no mean. But PyTorch may run layer norm as one operation (fused) and RMS norm as "
+        "several.",
         rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each "
         "round everything is timed several times in turn, and the shortest times count, so that both schemes meet the "
         "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance "

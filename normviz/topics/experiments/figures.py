@@ -60,8 +60,8 @@ def has_step_axis(spec: FigureSpec) -> bool:
     return not isinstance(spec.panels, HeatMap) and any(panel.x.startswith("step") for panel in spec.panels)
 
 
-def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
-    """Return the number of the curve style by curve name, for names with the same style in all figures."""
+def find_common_styles(figures: Sequence[FigureSpec]) -> dict[str, int]:
+    """Return the index of the curve style by curve name, for names with the same style in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:

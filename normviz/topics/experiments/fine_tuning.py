@@ -44,15 +44,23 @@ TASK_NAMES = {
 }
 """The task that a network is tuned to."""
 
-LEARNED_NAMES = {"nothing": "nothing", "head": "classifier", "weights": "all but γ, β", "all": "all"}
+LEARNED_NAMES = {"nothing": "frozen", "head": "classifier learns", "weights": "all but γ, β learn", "all": "all learn"}
 """Names of the learned parameters on the page, by the keys of `LEARNED_PARAMETERS`."""
 
 TUNING_WAYS = {
-    f"{mode}-{learned}": f"{'Training' if mode == 'train' else 'Evaluation'}: {LEARNED_NAMES[learned]}"
+    f"{mode}-{learned}": f"{MODE_NAMES[mode].removesuffix(' mode')}, {LEARNED_NAMES[learned]}"
     for mode in MODE_NAMES
     for learned in LEARNED_PARAMETERS
 }
 """The ways to tune a network: a mode, and the learned parameters."""
+
+TASK_NOTES = {
+    "faint": "First task: digits. New task: the same digits, brighter and with less contrast.",
+    "inverted": "First task: digits. New task: the same digits, black and white exchanged.",
+    "digits": "First task: digits 0 to 4. New task: digits 5 to 9.",
+    "same": "First and new task: the same digits.",
+}
+"""The two tasks in words, by the new task."""
 
 TASK_TITLES = {"old": "First task", "new": "New task"}
 """The two tasks on which errors are measured."""
@@ -144,7 +152,7 @@ def report(setting: Setting, results: Results) -> Report:
     for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
-    figures = [*_draw_error_curves(shown), *_draw_errors_by_momentum(setting, ended)]
+    figures = [*_draw_error_curves(setting, shown), *_draw_errors_by_momentum(setting, ended)]
     headline, verdict = _judge_claim(setting, whole)
     return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
@@ -154,7 +162,7 @@ def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, has_m
     return make_band_curve(outcome.name, x, 100 * shares, outcome.style, has_markers=has_markers)
 
 
-def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+def _draw_error_curves(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Yield a figure of the test errors on both tasks by step; none without outcomes."""
     if not outcomes:
         return
@@ -169,6 +177,7 @@ def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     yield FigureSpec(
         "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
         "Tested in evaluation mode, by the running averages. Each way has its best learning rate.",
+        note=TASK_NOTES[setting.task],
     )  # fmt: skip
 
 
@@ -220,7 +229,7 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     )
     still = not kept.result["moved"][:, kept.row].any()
     before, after = (float(np.mean(frozen.get_errors("old")[step])) for step in (0, -1))
-    headline = f"Running averages: first-task errors go from {before:.0%} to {after:.0%}."
+    headline = f"Frozen in training mode: first-task errors go from {before:.0%} to {after:.0%}."
     says = (
         f"All parameters frozen, in training mode: the running means move by {typeset(np.mean(moved), 2)} standard "
         f"deviations. The error on the first task goes from {frozen.format_error('old', 0)} to "
@@ -232,9 +241,13 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     word: VerdictKey = "holds" if found.sides["frozen"] == "more" else "holds-if"
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
+    why = (
+        f"{EXPERIMENT.why} On the new task, frozen networks end at {np.mean(frozen.get_errors('new')[-1]):.0%} errors "
+        f"in training mode, {np.mean(kept.get_errors('new')[-1]):.0%} in evaluation mode."
+    )
     agrees = nothing_learned and still and (moved > 0).all()
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
-    return headline, Verdict(word if agrees else "wrong", says, condition, extent=extent)
+    return headline, Verdict(word if agrees else "wrong", says, condition, why, extent)
 
 
 def _describe_learning(

@@ -79,7 +79,7 @@ class Setting(ComparisonSetting):
 
 
 def list_jobs(setting: Setting) -> list[GanGrid]:
-    """Return a job for every number of discriminator steps, the larger first, and scheme."""
+    """Return a job for every pair of a scheme and a number of discriminator steps, the larger number first."""
     return [GanGrid.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
@@ -149,7 +149,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 
 def _format_steps_ahead(ahead: int) -> str:
-    return f"{ahead} step{'s' * (ahead > 1)} of the discriminator"
+    return f"{ahead} discriminator step{'s' * (ahead > 1)}"
 
 
 def _format_covered_modes(outcomes: Outcomes) -> str:
@@ -164,12 +164,21 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 
+def _get_covered_modes(outcome: Outcome) -> np.ndarray:
+    """Return the numbers of covered modes at the best rate, shape (measured steps, seeds)."""
+    return outcome.covered_modes[:, outcome.best_rate_index]
+
+
+def _clip_to_modes(counts: np.ndarray) -> np.ndarray:
+    return np.clip(counts, 0, MODES)
+
+
 def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     panels = [
         CurvePanel(
-            _format_steps_ahead(ahead),
-            make_outcome_curves(outcomes, lambda each: each.covered_modes[:, each.best_rate_index]),
-            "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
+            f"{_format_steps_ahead(ahead)} per generator step",
+            make_outcome_curves(outcomes, _get_covered_modes, scale=_clip_to_modes),
+            "step of the generator", f"modes covered, of {MODES}", span=(-0.4, MODES + 0.4),
         )
         for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
     ]  # fmt: skip
@@ -178,6 +187,7 @@ def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpe
         f"{_format_covered_modes(begun_outcomes)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
         f"{NEAR_SIGMAS:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
+        note=f"The data are {MODES} clusters, the modes. In a mode collapse, the generator misses some of them.",
     )  # fmt: skip
 
 
@@ -223,10 +233,12 @@ def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes:
     found = [ended_outcomes[setting.ahead, k] for k in pair if (setting.ahead, k) in ended_outcomes]
     if len(found) < len(pair):
         return "Training has begun." if begun_outcomes else "Nothing is trained yet."
-    levels = [
-        f"{each.final_covered_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found
-    ]
-    return f"Modes covered: {join_words(levels, 'and')}."
+    one, *others = (
+        f"{each.final_covered_modes.mean():.1f}{{}} with {each.name}".replace("with no ", "without ") for each in found
+    )
+    levels = [one.format(" modes"), *(each.format("") for each in others)]
+    steps = "Several discriminator steps" if setting.ahead > 1 else "One discriminator step"
+    return f"{steps}: {join_words(levels, 'and')}."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
@@ -240,15 +252,18 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.discriminator_steps]
     changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
     signs = find_clear_signs(changes)
-    says = []
+    says, why = [], EXPERIMENT.why
     for ahead, (one, other), change, sign in zip(setting.discriminator_steps, pairs, changes, signs, strict=True):
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
+        if change.mean < 0:
+            why += f" With {_format_steps_ahead(ahead)}, spectral norm covers fewer modes on average."
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
             f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
             f"{format_mean_percent(one.final_share_near_modes)} and "
             f"{format_mean_percent(other.final_share_near_modes)} of them are near a mode."
         )
+    largest, *others = setting.discriminator_steps
     return Verdict(
         judge_signs(signs),
         " ".join(says),
@@ -256,9 +271,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
         f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
         "further apart, or more steps of the discriminator, help it.",
-        extent=describe_extent(
-            dict(zip(map(_format_steps_ahead, setting.discriminator_steps), signs, strict=True)), "with"
-        ),
+        why,
+        extent=describe_extent(dict(zip((_format_steps_ahead(largest), *others), signs, strict=True)), "with"),
     )
 
 

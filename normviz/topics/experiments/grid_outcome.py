@@ -84,7 +84,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
 def find_outcomes(
     jobs: Mapping[Key, ArrayJob], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
 ) -> tuple[dict[Key, AnyOutcome], dict[Key, AnyOutcome]]:
-    """Return outcomes `make(key, result)` by the keys of `jobs`: of jobs with measurements, and of finished jobs."""
+    """Return outcomes `make(key, result)` by the keys of `jobs`, in two dicts: with measurements, and finished."""
     found = {key: results.get(job, {}) for key, job in jobs.items()}
     begun = {key: make(key, each) for key, each in found.items() if len(each.get("measured", ()))}
     return begun, {key: each for key, each in begun.items() if each.is_ended}

@@ -1,4 +1,4 @@
-"""First values of gain and bias: networks that start from every pair of them, with any scheme."""
+"""Initial values of gain and bias: networks that start from every pair of them, with any scheme."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ from normviz.train.cost import estimate_dense_seconds
 
 FIRST_GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 FIRST_BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
-"""First values of γ and β."""
+"""Initial values of γ and β."""
 
 USUAL_START = (1.0, 0.0)
-"""The first γ and β of every library."""
+"""The initial γ and β of every library."""
 
 RATES_BY_OPTIMIZER = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
 """The learning rates of the grid, by the optimizer."""
@@ -55,6 +55,9 @@ MAX_LEARNED_ERROR = 0.5
 
 TEST_DIGITS = 450
 """Number of test digits, which bounds the resolution of errors."""
+
+SHOWN_LOG_ERRORS = (0.0, 2.04)
+"""Ends of the curves' axis, as log₁₀ of the error in per cent: 1% to 110%."""
 
 MAX_SHOWN_ERROR = 20.0
 """The error at the end of the colour scale, in per cent, chosen to show differences among networks that learn."""
@@ -73,7 +76,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class InitialGainTraining(SchemeJob, kind="experiments/start", version=3):
-    """Job that trains networks of one scheme from one first γ and every first β, at all learning rates and seeds.
+    """Job that trains networks of one scheme from one initial γ and every initial β, at all learning rates and seeds.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
     rates, seeds).
@@ -124,7 +127,7 @@ def list_jobs(setting: Setting) -> list[InitialGainTraining]:
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
-"""Test errors by seed, by the first γ and β, each at the learning rate with the lowest mean validation error."""
+"""Test errors by seed, by the initial γ and β, each at the learning rate with the lowest mean validation error."""
 
 
 def _select_best_rate_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
@@ -147,7 +150,7 @@ def report(setting: Setting, results: Results) -> Report:
             *(_draw_error_map(setting, k, each) for k, each in sorted(errors.items())),
         ]
     elif found:
-        figures = [_draw_losses_before_training(*found[0])]
+        figures = [_draw_training_losses(*found[0])]
     rows = [
         {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
         for k, each in errors.items()
@@ -171,7 +174,8 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
                 curves.append(
                     make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
                 )
-        panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
+        title, below = f"Initial {symbol}, with {other}", f"initial {symbol}"
+        panels.append(CurvePanel(title, curves, below, "test error, %", log, span=SHOWN_LOG_ERRORS))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
         for k, each in sorted(errors.items())
@@ -179,8 +183,8 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
     )
     return FigureSpec(
         "lines", [panel for panel in panels if panel.curves],
-        f"Test error over the first γ, and over the first β. From γ = 1 and β = 0: {usual or 'not trained yet'}.",
-        "Each first value has its best learning rate. Means over the seeds with 95% intervals.",
+        f"Test error over the initial γ, and over the initial β. From γ = 1 and β = 0: {usual or 'not trained yet'}.",
+        "Each initial value has its best learning rate. Means over the seeds with 95% intervals.",
     )  # fmt: skip
 
 
@@ -190,17 +194,18 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
     heat = HeatMap(
         f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in FIRST_GAINS],
-        [typeset(bias) for bias in FIRST_BIASES], "first β", "first γ", (0.0, MAX_SHOWN_ERROR), written="{:.1f}".format,
+        [typeset(bias) for bias in FIRST_BIASES], "initial β", "initial γ", (0.0, MAX_SHOWN_ERROR),
+        written="{:.1f}".format,
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
-        f"map-{setting.rows[k].key}", heat, f"Test error by the first γ and β, {setting.names[k]}: {ends}.",
+        f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
         f"Means over the seeds; {typeset(MAX_SHOWN_ERROR)}% and more have one colour.",
     )  # fmt: skip
 
 
-def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> FigureSpec:
-    """Return a figure of a job's loss by step at β = 0 and the middle rate, shown before there are test errors."""
+def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
+    """Return a figure of a training's loss by step, at β = 0 and the middle rate, until there are test errors."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_styles([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
@@ -210,16 +215,16 @@ def _draw_losses_before_training(part: InitialGainTraining, result: Arrays) -> F
 def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
     """Return the headline: the range of mean test errors over all initial γ and β, for the first trained scheme."""
     if not ended_errors:
-        return "Not all first values are tried yet."
+        return "Not all initial values are tried yet."
     k, errors = next(iter(sorted(ended_errors.items())))
     low, high = (100 * float(end([np.mean(each) for each in errors.values()])) for end in (min, max))
-    return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
+    return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by initial γ and β.")
 
 
 def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
     """Return the verdict on whether the initial γ and β change the test error, compared with γ = 1 and β = 0."""
     if len(ended_errors) < len(setting.rows):
-        return Verdict("open", "Not all first values are tried yet.")
+        return Verdict("open", "Not all initial values are tried yet.")
     others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}
     changes = [
         compare_seed_by_seed(each, ended_errors[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()
@@ -235,22 +240,24 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
         up, down = signs.count(1), signs.count(-1)
         low, high = (format_percent(end(float(np.mean(each)) for each in errors.values())) for end in (min, max))
         texts.append(
-            f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
+            f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other initial "
             f"values {up} end clearly worse and {down} clearly better. All means lie between "
             f"{low} and {high}."
         )
         better, worse, count = better + down, worse + up, count + len(signs)
     condition = (
         f"{setting.steps} steps of {'Adam' if setting.optimizer == 'adam' else 'SGD'}, which also trains γ and β. Each "
-        f"first value has the best of {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates on validation "
+        f"initial value has the best of {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates on validation "
         f"digits. Holm's correction is for {len(changes)} comparisons."
     )
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    return Verdict(word, " ".join(texts), condition, extent=f"for {better + worse} of {count} first values")
+    return Verdict(
+        word, " ".join(texts), condition, "", f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
+    )
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β, the same for all units.")  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, real
 from normviz.core.text import capitalize_first, typeset
@@ -55,7 +55,7 @@ LAYER_WIDTH = 32
 class Setting(ComparisonSetting):
     """Settings of the training at many learning rates, and of when a network counts as trained."""
 
-    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms", "weight"))
+    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer"))
     optimizer: str = choice("sgd", OPTIMIZER_NAMES, label="Optimizer")
     depth: int = integer(4, 1, 8, label="Normalized layers")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
@@ -140,17 +140,18 @@ def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpe
 
 def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Return a figure of the test error over the learning rate, and by step at each scheme's best rate."""
-    shown, rates, levels = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer], [100 * setting.most]
+    shown, rates = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer]
     over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, clip_to_percent)
+    limit = Curve(f"trained: up to {setting.most:.0%}", np.array(rates), np.full(len(rates), 100 * setting.most), -1)
     course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=clip_to_percent)
     panels = [
-        CurvePanel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels),
+        CurvePanel("At the end, by learning rate", [*over, limit], "learning rate", "test error, %", "x"),
         CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
     ]
     return FigureSpec(
         "curves", panels,
         f"Test error over the learning rate, and by step at the best: {_format_test_errors(outcomes.values())}.",
-        "Means over the seeds with 95% intervals. A network below the line counts as trained.",
+        "Means over the seeds with 95% intervals. Guessing has 90% error, and a network that diverges 100%.",
     )  # fmt: skip
 
 
@@ -174,9 +175,9 @@ def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outco
     best, gain = max(gains, key=lambda one: one[1].mean)
     if find_clear_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
-    return capitalize_first(
-        f"{best.name} allows learning rates {typeset(10**gain.mean, 2)} times those without normalization."
-    )
+    factor = 10**gain.mean
+    times = typeset(factor, 2) if factor < 3 else f"{factor:.0f}"
+    return capitalize_first(f"{best.name} allows learning rates about {times} times those without normalization.")
 
 
 def _split_by_normalization(

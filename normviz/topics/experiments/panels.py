@@ -17,7 +17,7 @@ from normviz.topics.experiments.figures import (
     describe_bands,
     draw_empty_axes,
     draw_figure,
-    find_common_looks,
+    find_common_styles,
     has_step_axis,
     is_rate_figure,
     split_figure,
@@ -84,7 +84,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
             if results or working:
                 report = experiment.report(setting, results)
                 show_report(report, experiment.why, experiment.about(setting), theme, working, len(setting.networks))
-                colour_schemes(view, find_common_looks(report.figures), theme)
+                colour_schemes(view, find_common_styles(report.figures), theme)
                 if any(report.table.values()):
                     draw_download_button(lambda: report.table, experiment.key)
             else:

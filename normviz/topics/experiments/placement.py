@@ -11,7 +11,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
@@ -144,7 +144,7 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 
 
 def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], has_markers: bool = True) -> list[Curve]:
-    """Return a curve over x for each placement: means and intervals of its `values`, (len(x), seeds), by name."""
+    """Return a curve over x for each placement: means and intervals of `values[name]`, shape (len(x), seeds)."""
     return [
         make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), has_markers=has_markers)
         for name, each in values.items()
@@ -188,7 +188,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
             title, make_outcome_curves([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
             "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
-        for kind, title in ((1, "Without a warm-up"), (0, "With a warm-up"))
+        for kind, title in ((1, "Without a warm-up: full rate at once"), (0, "With a warm-up: the rate grows at first"))
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
@@ -199,6 +199,8 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
     return FigureSpec(
         "rates", panels, f"Test error by learning rate. Without a warm-up: {said}.",
         f"Means over the seeds with 95% intervals. The warm-up takes {setting.warm} steps{beyond}.",
+        note="Each branch adds to a sum. Pre normalizes before the branch, post after the sum, peri before and after "
+        "the branch.",
     )  # fmt: skip
 
 
@@ -235,10 +237,9 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
     if large is not None:
         errors = {name: ended_outcomes[name][1].errors_by_rate[large] for name in ("pre", "post")}
         if not find_clear_differences([compare_seed_by_seed(*errors.values())])[0]:
-            return "Before each branch or after each sum: no clear difference without warm-up."
-        places = {"pre": "before each branch", "post": "after each sum"}
-        (low, best), (high, worst) = sorted((float(each.mean()), places[name]) for name, each in errors.items())
-        return f"{capitalize_first(best)}: {low:.0%} errors without warm-up, {worst} {high:.0%}."
+            return "Without warm-up, pre norm and post norm do not clearly differ."
+        (low, best), (high, worst) = sorted((float(each.mean()), name) for name, each in errors.items())
+        return f"Without warm-up: {best} norm {low:.0%} errors, {worst} norm {high:.0%}."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -359,5 +360,4 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
-    f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
-    "on both sides of it.")  # fmt: skip
+    f"channels: {WIDTH}.")  # fmt: skip

@@ -16,10 +16,10 @@ from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.recurrent_gradients import (
-    draw_factors_by_gain,
-    draw_factors_by_scale,
+    draw_gradients_by_gain,
+    draw_gradients_by_scale,
     judge_gradients,
-    summarize_factors,
+    summarize_gradients,
 )
 from normviz.topics.experiments.recurrent_jobs import (
     DIGIT_PIXELS,
@@ -30,7 +30,7 @@ from normviz.topics.experiments.recurrent_jobs import (
     LayoutTraining,
     SequenceTraining,
     StateGradients,
-    list_leading_steps,
+    list_leading_step_counts,
 )
 from normviz.topics.experiments.reports import (
     FigureSpec,
@@ -56,7 +56,7 @@ class Setting(ComparisonSetting):
     )
     batch: int = number_choice(64, (8, 16, 32, 64), label="Batch size N")
     steps: int = integer(300, 20, 800, label="Steps", stops=(50, 100, 200, 300, 400, 600, 800), control="stops")
-    gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
+    gain: float = real(1.0, 0.05, 3.0, label="Initial γ", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,9 +111,9 @@ def report(setting: Setting, results: Results) -> Report:
     }
     figures = [
         *([_draw_training_and_test(setting, begun, runs)] if begun else []),
-        *([draw_factors_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
-        *([draw_factors_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
-        *([_draw_layouts(layouts)] if "losses" in layouts else []),
+        *([draw_gradients_by_gain(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
+        *([draw_gradients_by_scale(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
+        *([_draw_losses_by_layout(layouts)] if "losses" in layouts else []),
     ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
     found = {
@@ -121,10 +121,12 @@ def report(setting: Setting, results: Results) -> Report:
         "the gradients": judge_gradients(setting, setting.gain, together, apart, scaled),
     }
     verdicts = {topic: replace(each, condition=condition) for topic, each in found.items()}
+    verdict = join_verdicts(verdicts)
+    if verdicts["batch norm"].extent:
+        extent = f"for batch norm {verdicts['batch norm'].extent}. The gradients are judged below"
+        verdict = replace(verdict, extent=extent, why=verdicts["batch norm"].why)
     headline, table = _format_headline(setting, together, begun, runs), _tabulate_results(setting, runs)
-    return Report(
-        headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True))
-    )
+    return Report(headline, figures, verdict, table, dict(zip(EXPERIMENT.claims, verdicts.values(), strict=True)))
 
 
 LAYOUT_NOTE = (
@@ -134,7 +136,7 @@ LAYOUT_NOTE = (
 )
 
 CONDITION_NOTE = (
-    "The networks have 32 tanh units and Gaussian first weights. Where Wh + Ux is normalized, a small γ leaves Wh a "
+    "The networks have 32 tanh units and Gaussian initial weights. Where Wh + Ux is normalized, a small γ leaves Wh a "
     "small share of the sum, and gradients vanish. Where Wh and Ux are normalized apart, Wh keeps its share. "
     "Cooijmans et al. (2016, arXiv 1603.09025) normalize them apart, in an LSTM, and start at γ = 0.1. Errors on "
     "longer sequences depend on the lengths of the training."
@@ -195,7 +197,7 @@ def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePane
         steps = np.cumsum([len(stretch) for stretch in cut])
         means = np.stack([stretch.mean(0) for stretch in cut])
         lines.append(make_band_curve(name, steps, means, style))
-    return CurvePanel("Training loss", lines, "step", "loss", "y")
+    return CurvePanel("Training loss", lines, "step of the training", "loss", "y")
 
 
 def _draw_training_and_test(
@@ -207,22 +209,17 @@ def _draw_training_and_test(
         (setting.labels[k], setting.styles[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
     )
     panels = [_make_errors_by_length_panel(setting, runs), course] if runs else [course]
-    trained = (
-        f"{setting.steps_per_digit} to {setting.steps_per_digit + setting.wait}"
-        if setting.wait
-        else f"{setting.steps_per_digit}"
-    )
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
         "reading", panels,
         f"Test error on lengths of the training, and on longer sequences: {said or 'not known yet'}.",
-        f"In training, sequences have {trained} steps. Shared: one mean and variance for all steps.",
+        "Shared: the statistics are the same for all steps of a sequence; elsewhere each step has its own.",
     )  # fmt: skip
 
 
 def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
     """Return a panel of the test error by sequence length, with statistics of each step and, if stored, of all."""
-    steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
+    steps = setting.steps_per_digit + np.array(list_leading_step_counts(setting.wait))
     drawn = [(run.label, run.get_at_best_rate("by_step"), run.style) for run in runs.values()]
     drawn += [
         (f"{run.label}, shared", run.get_at_best_rate("together"), max(setting.styles) + 1 + k)
@@ -230,10 +227,12 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
         if setting.running_statistics_flags[k]
     ]
     lines = [make_band_curve(name, steps, 100 * errors.astype(float), k, has_markers=True) for name, errors, k in drawn]
-    return CurvePanel("Test error by length", lines, "steps of a sequence", "test error, %")
+    trained = typeset(steps[0]) if not setting.wait else f"{steps[0]} to {steps[0] + setting.wait}"
+    title = f"Test error by length, trained on {trained}"
+    return CurvePanel(title, lines, "length of the sequence", "test error, %", marks=steps.tolist())
 
 
-def _draw_layouts(layouts: Arrays) -> FigureSpec:
+def _draw_losses_by_layout(layouts: Arrays) -> FigureSpec:
     """Return a figure of the loss in the layouts (B, C, T) and (B, T, C), and of their units' standard deviations."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
@@ -261,13 +260,13 @@ def _format_headline(
         shown = [other, *(k for k, row in enumerate(setting.rows) if row.key == "batch")]
         first, *rest = (f"{100 * runs[k].longer_length_errors.mean():.1f}%" for k in shown)
         beside = "".join(f", batch norm {each}" for each in rest)
-        return f"Yes: {setting.names[other]} has {first} errors on longer sequences{beside}."
-    gains = summarize_factors(setting, together["norms"]) if "norms" in together else ""
+        return f"Yes: on longer sequences {setting.names[other]} averages {first} errors{beside}."
+    gains = summarize_gradients(setting, together["norms"]) if "norms" in together else ""
     return gains or describe_start(setting.names[k] for k in begun_results)
 
 
 def _choose_other_scheme(setting: Setting, runs: SequenceOutcomes) -> int | None:
-    """Return the position of a scheme that learns without stored statistics, if possible layer norm, or None."""
+    """Return the position of a scheme that learns without stored statistics, preferably layer norm, or None."""
     others = [
         k
         for k in runs
@@ -317,14 +316,19 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     )
     harms = [signs[0], *signs[2:]]
     word: VerdictKey = "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open"
-    places = ("one statistic for all steps", "longer sequences")[: len(harms)]
-    return Verdict(word, " ".join(said), extent=describe_extent(dict(zip(places, harms, strict=True)), "with"))
+    places = ("shared statistics", "longer sequences")[: len(harms)]
+    why = EXPERIMENT.why
+    if "none" in keys:
+        errors = runs[keys.index("none")].longer_length_errors.mean()
+        why += f" Without normalization, {errors:.1%} of the longer sequences are misread."
+    extent = describe_extent(dict(zip(places, harms, strict=True)), "with")
+    return Verdict(word, " ".join(said), why=why, extent=extent)
 
 
 def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
     if not runs:
         return {}
-    steps = [setting.steps_per_digit + wait for wait in list_leading_steps(setting.wait)]
+    steps = [setting.steps_per_digit + wait for wait in list_leading_step_counts(setting.wait)]
     table = start_table(setting.networks, "steps", steps)
     for k, run in runs.items():
         key = setting.rows[k].key

@@ -19,7 +19,7 @@ INVARIANCE_FACTOR = 1.02
 """A scheme whose factors over all scales differ by less than this factor is invariant to the scale."""
 
 SMALL_EPS = 1e-3
-"""Largest ε at which layers are invariant to the scale of the first weights."""
+"""Largest ε at which layers are invariant to the scale of the initial weights."""
 
 
 def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
@@ -35,8 +35,8 @@ def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequen
     ]
 
 
-def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Return a figure of the gradient's growth factor per step back by γ, normalizing Wh + Ux or Wh and Ux apart."""
+def draw_gradients_by_gain(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+    """Return a figure of the gradient's growth per step back by γ; Wh and Ux are normalized `together` or `apart`."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
@@ -44,7 +44,7 @@ def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart
     panels = [
         CurvePanel(
             title, _make_factor_curves(setting, norms, FIRST_GAINS),
-            "γ at first", "factor of the gradient, a step back", "x",
+            "initial γ", "factor of the gradient, a step back", "x",
             levels=(1.0,), marks=FIRST_GAINS, span=(0.0, max(top, 1.1)),
         )
         for title, norms in drawn
@@ -57,10 +57,10 @@ def draw_factors_by_gain(setting: ComparisonSetting, together: np.ndarray, apart
     )  # fmt: skip
 
 
-def draw_factors_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
-    """Return a figure of the gradient's growth factor per step back by scale of the initial weights, at γ = `gain`."""
+def draw_gradients_by_scale(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
+    """Return a figure of the gradient's growth per step back by the scale of the initial weights, at γ = `gain`."""
     panel = CurvePanel(
-        f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
+        f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "initial weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip
     return FigureSpec(
@@ -85,7 +85,7 @@ def _find_headline_position(setting: ComparisonSetting) -> int | None:
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_factors(setting: ComparisonSetting, together: np.ndarray) -> str:
+def summarize_gradients(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range over γ of a scheme's gradient growth per step back; "" if none normalizes."""
     main = _find_headline_position(setting)
     if main is None:
@@ -100,7 +100,7 @@ def judge_gradients(
 ) -> Verdict:
     """Return the verdict on vanishing or exploding gradients over γ (`together`, `apart`) and weight scales (`scaled`).
 
-    `together`, `apart`: results over γ with Wh + Ux or each normalized; `scaled`: over the first weights at γ = `gain`.
+    `together`, `apart`: results over γ with Wh + Ux or each normalized; `scaled`: over initial weights at γ = `gain`.
     """
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
         return Verdict("open", "Gradients back in time: not computed yet.")
@@ -112,7 +112,7 @@ def judge_gradients(
     if "none" not in keys or not acting:
         return Verdict("open", "To judge the gradients, choose No norm and another scheme.")
     none = estimate_mean(factors[:, keys.index("none")])[0]
-    span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
+    span = f"the initial weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:
         says = f"No scheme keeps a step's factor of the gradient the same over {span}."
         if setting.eps > SMALL_EPS:

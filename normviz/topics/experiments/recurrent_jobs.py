@@ -24,7 +24,7 @@ DIGIT_PIXELS = 64
 """Number of pixels of a digit."""
 
 WEIGHT_SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
-"""Factors of the first weights, 1/4 to 4."""
+"""Factors of the initial weights, 1/4 to 4."""
 
 FIRST_GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 """First values of γ at which gradients are measured; Cooijmans et al. (2016) start at 0.1."""
@@ -45,7 +45,7 @@ STATISTICS_DIGITS = 512
 """Digits from which the statistics of `LAYOUT_SCHEMES` for inference are taken."""
 
 
-def list_leading_steps(max_wait: int) -> range:
+def list_leading_step_counts(max_wait: int) -> range:
     """Return the numbers of empty leading steps in test sequences, from 0 to beyond the training's `max_wait`."""
     return range(2 * max_wait + 5)
 
@@ -68,7 +68,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
     def seconds(self) -> float:
         count = len(LEARNING_RATES) * len(self.networks)
         steps = DIGIT_PIXELS // self.inputs + self.wait
-        tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_steps(self.wait))
+        tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_step_counts(self.wait))
         return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -111,7 +111,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
         norms = {"by_step": network.norms, "together": [pool_statistics(network.norms)]}
-        lengths = list_leading_steps(self.wait)
+        lengths = list_leading_step_counts(self.wait)
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))
@@ -123,7 +123,7 @@ class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=
 class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
     """Job that measures the gradient of the state, ‖∂L/∂h_t‖, at the last `STEPS_BACK` steps before any training.
 
-    A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
+    A point is a pair: the factor of the initial weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
     """
 

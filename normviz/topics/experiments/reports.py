@@ -62,10 +62,11 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
     """
     starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
     groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    return join_words([f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names], "and")
+    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
+    return join_words(parts, "and") if parts else ""
 
 
-def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
+def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:
     """Combine the keys of verdicts: "open" if one is open, the common key if all agree, else "holds-if"."""
     found = set(words)
     if "open" in found:
@@ -74,12 +75,12 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Return "holds" if all signs are 1, "holds-if" if some are, else "wrong" if one is −1, or "open" if all are 0."""
+    """Return "holds" if all signs of differences are 1, "holds-if" if some are, "wrong" if one is −1, else "open"."""
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
 def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Join verdicts, given by topic, into one verdict with their combined key and all sentences, each once."""
+    """Join verdicts, a dict by topic, into one verdict with their combined key and all sentences, each once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
     signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
     plain = {
@@ -91,7 +92,7 @@ def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
         *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
     ]
     says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdicts(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
+    return Verdict(combine_verdict_keys(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
 
 
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
@@ -190,12 +191,12 @@ def make_band_curve(
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Convert rows with the same keys to columns by key; an empty dict without rows."""
+    """Convert rows, dicts with the same keys, to a dict of columns; {} without rows."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def start_table(seeds: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the columns `name` and "seed" of a table with a row for every value and seed."""
+    """Return the columns `name` (`values`) and "seed" of a table with a row for every pair of value and seed."""
     return {name: [value for value in values for _ in seeds], "seed": [*seeds] * len(values)}
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
+from normviz.charts.palette import HUES, LINE_COLOURS
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import integer, real
@@ -47,6 +49,9 @@ FIRST_EPS = (1.0, 0.1)
 PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
 VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
 """The variants: is ε learned, is there an L1 term."""
+
+ONE_COLOUR = lcm(len(LINE_COLOURS), len(HUES))
+"""Distance of curve styles that differ in their marker only, in both themes; colours stand for schemes."""
 
 MIN_DRAWN_EPS = 1e-8
 """Smallest drawn ε; smaller ones are drawn here."""
@@ -165,7 +170,7 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
     for style, name in enumerate(VARIANTS):
         errors = 100 * np.stack([each[name] for each in levels.values()])
         beside = places + POINT_OFFSET * (style - (len(VARIANTS) - 1) / 2)
-        curves.append(make_band_curve(name, beside, errors, style, is_scatter=True))
+        curves.append(make_band_curve(name, beside, errors, ONE_COLOUR * style, is_scatter=True))
     names = [setting.labels[k] for k in levels]
     panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -174,8 +179,9 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
     )
     return FigureSpec(
         "levels", [panel], f"Test error by scheme and variant. {said}.",
-        f"Means over the seeds with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}. The first ε, "
-        "the factor of the L1 term and the learning rate are chosen on validation digits.",
+        f"Points: means over the seeds with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}.",
+        note="ε is added to the variance, so that a large ε amplifies small inputs less. The L1 term pushes centred "
+        "pre-activations towards 0. Divisive normalization uses windows of neighbouring units.",
     )  # fmt: skip
 
 
@@ -206,7 +212,9 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
         return NOT_TRAINED.says
     effects = _compare_variants(levels)
     count = sum(both == "better" for _, ((_, both), _, _) in effects)
-    return f"Both together clearly lower the test error in {count or 'none'} of {len(effects)} schemes."
+    if not count:
+        return "No scheme has a clear gain from both together."
+    return f"Both together clearly lower the test error in {count} of {len(effects)} schemes."
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
@@ -278,7 +286,7 @@ def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Ve
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
         f"mean over the first values {_join_numbers(setting.initial_eps_values)}. It depends on the learning "
         f"rate. Holm's correction is for {len(found)} trends.",
-        extent=describe_extent(judged, "at", "learning rates of "),
+        extent=describe_extent(judged, "at", "learning rates of ") if judged else "",
     )
 
 

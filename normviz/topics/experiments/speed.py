@@ -25,10 +25,13 @@ from normviz.topics.experiments.training_history import make_job_step
 EXAMPLES, SIDE = (1, 8, 64), 8
 """N of the normalized tensors, and their H and W."""
 
-IMPLEMENTATION_NAMES = ("PyTorch’s layers", "the general form")
+IMPLEMENTATION_NAMES = ("PyTorch’s layers", "this app’s code")
 """Names of the implementations that `normviz.train.layer_timing` times, in their order."""
 
 PASS_NAMES = ("forward", "forward and backward")
+
+PASS_STYLES = (0, 2)
+"""Indices of the passes' curve styles, which no scheme of the default has."""
 
 TIMING_REPEATS = 3
 """Timings of everything in a round; the shortest counts, since other processes only lengthen a time."""
@@ -222,8 +225,9 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
     """Return a figure of the ratio of layer norm's time to RMS norm's by size; a panel per implementation."""
     panels = [
         _make_ratio_panel(
-            capitalize_first(way), {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)},
-            range(len(PASS_NAMES)), found, "layer norm / RMS norm",
+            f"{capitalize_first(way)}: layer norm / RMS norm",
+            {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)},
+            PASS_STYLES, found, "time ratio",
         )
         for w, way in enumerate(IMPLEMENTATION_NAMES)
     ]  # fmt: skip
@@ -234,7 +238,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
     return FigureSpec(
         "ratio", panels,
         f"Time of layer norm over that of RMS norm, from the smallest to the largest tensor. {'; '.join(words)}.",
-        "Above the line RMS norm is faster. Geometric means of the ratios of all rounds with 95% intervals.",
+        "Above the line RMS norm is faster. Geometric means with 95% intervals. The next figure has all schemes.",
     )  # fmt: skip
 
 
@@ -273,8 +277,9 @@ def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) ->
     if not ratios:
         return f"Timed on {len(EXAMPLES)} sizes."
     middles = [each.middle for passes in range(len(PASS_NAMES)) for each in ratios[0, passes]]
-    low, high = (typeset(each, 2) for each in (min(middles), max(middles)))
-    return f"In PyTorch, layer norm takes {low} to {high} times as long."
+    low, high = min(middles), max(middles)
+    answer = "Yes: in" if low > 1 else "No: in" if high < 1 else "In"
+    return f"{answer} PyTorch, layer norm takes {typeset(low, 2)} to {typeset(high, 2)} times as long."
 
 
 def _describe_faster_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
@@ -312,7 +317,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     if theirs > their_other:
         why = (
             f"PyTorch computes RMS norm here as {theirs} operations that are not fused, and layer norm as "
-            f"{their_other}. In this app's general form nothing is fused: {ours} operations and {our_other}. On large "
+            f"{their_other}. In this app’s code nothing is fused: {ours} operations and {our_other}. On large "
             "tensors, memory for the results of every operation takes further time. "
         )
     return Verdict(
@@ -335,5 +340,5 @@ def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str
 
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
-    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
-    "timed on this machine; no network is trained.")  # fmt: skip
+    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}; "
+    "no network is trained.")  # fmt: skip

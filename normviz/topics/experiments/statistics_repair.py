@@ -48,6 +48,14 @@ TEST_BATCH_SIZES = (2, 4, 8, 16, 32, 64)
 SHOWN_BATCH_SIZE = 16
 """The size in the first figure."""
 
+LINE_STYLES = {
+    "stored in training": SCHEME_STYLES["batch"],
+    "recalculated on shifted pictures": 3,
+    f"of every {SHOWN_BATCH_SIZE} test pictures": 4,
+    "layer norm": SCHEME_STYLES["layer"],
+}
+"""Index of the curve style of each line in the first figure, by its name; the first three are batch norm's."""
+
 BATCH_SIZE = 32
 """Digits of a mini-batch in training."""
 
@@ -135,29 +143,31 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
     """Return test errors (levels, seeds) by curve name: batch norm with each kind of statistics, and layer norm."""
-    lines = {}
+    lines, (stored, recalculated, own, layer) = {}, LINE_STYLES
     if batch := ended_outcomes.get("batch"):
-        lines["running averages"] = batch.get_at_best_rate("running")
-        lines["recalculated"] = batch.get_at_best_rate("recalculated")
+        lines[stored] = batch.get_at_best_rate("running")
+        lines[recalculated] = batch.get_at_best_rate("recalculated")
         shown = TEST_BATCH_SIZES.index(SHOWN_BATCH_SIZE)
-        lines[f"own, of {SHOWN_BATCH_SIZE}"] = batch.get_at_best_rate("own")[shown]
+        lines[own] = batch.get_at_best_rate("own")[shown]
     if "layer" in ended_outcomes:
-        lines["layer norm"] = ended_outcomes["layer"].get_at_best_rate("running")
+        lines[layer] = ended_outcomes["layer"].get_at_best_rate("running")
     return lines
 
 
 def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
-        make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, has_markers=True)
-        for k, (name, errors) in enumerate(lines.items())
+        make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, LINE_STYLES[name], has_markers=True)
+        for name, errors in lines.items()
     ]
-    panel = CurvePanel(f"{SHIFT_NAMES[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
+    title = f"The shift: {SHIFT_NAMES[setting.shift].lower()} test pictures"
+    panel = CurvePanel(title, curves, "strength of the shift", "test error, %", marks=SHIFT_LEVELS)
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
-        "All networks are trained on pictures without the shift. The first three lines are one network with batch norm "
-        "and different statistics. Means over the seeds with 95% intervals.",
+        "Means over the seeds with 95% intervals. Layer norm stores no statistics, so that there are none to "
+        "recalculate.",
+        note="Networks are trained without the shift. Three lines are one batch norm network with other statistics.",
     )  # fmt: skip
 
 
@@ -213,11 +223,11 @@ def _format_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]
         return NOT_TRAINED.says
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     if _compare_statistics(ended_outcomes)[1][middle - 1] <= 0:
-        return "Recalculated statistics do not clearly lower the test error."
+        return "At the middle strength, new statistics do not clearly lower errors."
     before, after, *_ = (
         100 * float(np.mean(each[middle])) for each in _collect_errors_by_level(ended_outcomes).values()
     )
-    return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
+    return f"At the middle strength, new statistics lower errors from {before:.0f}% to {after:.0f}%."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:

@@ -150,7 +150,7 @@ class Outcome(NamedTuple):
 
     @property
     def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """The relation of losses with weight decay to those without it, at a rate that grows as the weights (matched).
+        """Kind of difference between losses without weight decay, at the rate matched to the weights, and with it.
 
         "same" or "apart", over all seeds; "rounding" if a single rounding separates twins as far; "nothing" if weight
         decay changes nothing in these networks; "diverged" if losses are not finite.
@@ -209,14 +209,16 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
 
 def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Return a figure of the training loss by step of two twins, decayed and matched, a panel for each scheme."""
+    means = np.concatenate([each["losses"][:, [DECAYED, MATCHED]].mean(-1).ravel() for each in found.values()])
+    span = (0.0, 1.1 * float(means.max())) if np.isfinite(means).all() else None
     panels = [
         CurvePanel(
-            f"{row.scheme.label}: training loss",
+            f"{row.scheme.label}{_RELATION_TITLES.get(outcomes[row].twin_relation, '')}",
             [
                 make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], twin)
                 for twin in (DECAYED, MATCHED)
             ],
-            "step", "loss",
+            "step", "training loss", span=span,
         )
         for row, each in found.items()
     ]  # fmt: skip
@@ -227,7 +229,7 @@ def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Out
     )
     return FigureSpec(
         "losses", panels, f"Training loss by step. At the end: {said}.",
-        "Matched rate: no weight decay, but a learning rate that gives the same η/‖W‖².",
+        "Matched rate: in place of weight decay, the learning rate grows with the weights.",
     )  # fmt: skip
 
 
@@ -265,8 +267,8 @@ def _draw_effective_rates(results: dict[SchemeSpec, Arrays], outcomes: dict[Sche
     said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
-        "η/‖W‖² of the first layer: weight decay keeps W short. The matched twin has no decay, and its η grows as its "
-        "weights do.",
+        "The effective learning rate η/‖W‖² of the first layer: η is the learning rate, W the weights. "
+        "Weight decay keeps W short. The matched twin has no decay, and its η grows as its weights do.",
     )  # fmt: skip
 
 
@@ -294,8 +296,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        mean, _ = estimate_mean(np.log10(each.ratio))
-        return f"With {name}, it only acts as {typeset(10 ** float(mean), 2)} times the learning rate."
+        return f"With {name}, weight decay only changes the effective learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -333,6 +334,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     return Verdict("wrong" if lone else "holds", text, condition)
 
 
+_RELATION_TITLES = {"same": ": the two lines coincide", "apart": ": the two lines differ"}
+
 _KINDS = {
     "same": "Matched, the losses are equal in every step, up to rounding",
     "apart": "Matched, the losses differ{gap}{why}",
@@ -368,5 +371,4 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
-    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
-    "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.")  # fmt: skip

@@ -36,12 +36,16 @@ def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
     _draw_line(figure, forward.x, forward.v, colours.mean, dash="dash")
-    _draw_text(figure, (forward.x + forward.v) / 2, "− μ each", colours.mean, side)
+    _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
+    is_short = stage == "divide" and np.linalg.norm(forward.v) < CIRCLE_RADIUS  # the longer arrow is named at its tip
+    at_tip, at_middle = {"side": side}, {"side": "bottom right", "share": 0.5}
+    width = 8 if stage == "centre" else 3
     _draw_vector(
-        figure, origin, forward.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3
+        figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **(at_middle if is_short else at_tip)
     )
     if stage == "divide":  # on v
-        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
+        place = at_tip if is_short else at_middle
+        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=14, **place)
     return figure
 
 
@@ -61,9 +65,9 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
 
 
 def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with three axes and the plane of centred vectors; at the stage "divide" also the circle."""
+    """Return a figure with axes up to `reach` and the plane of centred vectors; at stage "divide" also the circle."""
     figure = Figure()
-    ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
+    ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
     _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
@@ -94,7 +98,7 @@ def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
 _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
-def _make_ring() -> np.ndarray:
+def _make_circle_points() -> np.ndarray:
     """Return points on the unit circle in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP

@@ -202,7 +202,7 @@ class AnswerJudge:
 
 
 def _find_nearest_mistakes(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> MistakeKeys:
-    """Return the keys of the fewest mistakes whose array is within the first limit that any meets; () if none is."""
+    """Return the keys of the fewest mistakes that explain the array `flat` within the first possible limit, or ()."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
     ]

@@ -78,7 +78,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
 
 
 def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield (mistake keys, array) by mistakes in computing a scheme of the general form, such as a wrong divisor."""
+    """Yield (mistake keys, array) by mistakes in schemes that divide by a root mean square, such as a wrong divisor."""
     task, scheme = case.task, case.scheme
     right = make_right_formula(scheme, task.x.shape, case.eps)
     yield from _generate_arrays(name, task, right)
@@ -88,7 +88,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
     ):
         yield keys, _compute_array(name, task, formula)
     if "running mean" in scheme.keeps:
-        yield from _generate_running_mistakes(case, name)
+        yield from _generate_running_average_mistakes(case, name)
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             yield (view.key,), view.restore_order(_compute_array(name, view.task, right))
@@ -131,7 +131,7 @@ def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandi
         yield ("x-itself",), task.dout
 
 
-def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_running_average_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield (mistake keys, array) by running averages, after no or one step, in place of the batch's statistics."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
@@ -189,7 +189,7 @@ def _compute_array(name: str, task: HomeworkInputs, formula: FormulaVariant) -> 
 
 
 def _generate_arrays(name: str, task: HomeworkInputs, formula: FormulaVariant) -> MistakeCandidates:
-    """Yield (mistake keys, array `name`) with x̂ by a formula: all else right, then with each mistake in the array."""
+    """Yield (mistake keys, array `name`) with x̂ by a formula: first without, then with each further mistake."""
     steps = compute_forward_steps(task.x, formula)
     yield from _generate_array_variants(name, task, formula, steps)
     if name == "dx" and task.dout is not None:

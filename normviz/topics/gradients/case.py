@@ -14,7 +14,7 @@ from normviz.core.reductions import apply_transposed_average, broadcast_statisti
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.gradients.homework import HomeworkInputs
-from normviz.topics.gradients.layouts import check_size, get_parameter_shape, parameter_to_tensor
+from normviz.topics.gradients.layouts import check_size, get_parameter_shape, reshape_parameter
 
 MAX_ELEMENTS = 2**14
 """Largest number of elements of x: judging computes a few hundred wrong results."""
@@ -97,7 +97,7 @@ class HomeworkCase:
             eps = given
         self.eps = (scheme.eps or 0.0) if eps is None else eps
         gamma, beta = (
-            parameter_to_tensor(self._get_parameter(name).astype(float), scheme, name, layout, x.shape)
+            reshape_parameter(self._get_parameter(name).astype(float), scheme, name, layout, x.shape)
             for name in ("gamma", "beta")
         )
         dout = inputs.get("dout")

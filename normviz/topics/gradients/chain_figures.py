@@ -37,6 +37,11 @@ BOXES = {
     "L": GraphBox(0, 0.3, "<b>L</b>: the loss", "", "", ""),
 }
 
+RMS_BOXES = {name: box for name, box in BOXES.items() if name != "mean"} | {
+    "v": BOXES["v"]._replace(formula="<b>v</b> = x")
+}
+"""The boxes of RMS norm, which subtracts no mean."""
+
 COLUMN_HEADINGS = ("one per element", "shared by all")
 """The headings above the boxes on the left and on the right."""
 
@@ -58,7 +63,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def draw_chain(values: ChainValues, step: int, zero_threshold: float, theme: str = "light") -> Figure:
+def draw_graph(values: ChainValues, step: int, zero_threshold: float, theme: str = "light") -> Figure:
     """Return a figure of the computation graph of the forward pass, with the gradients up to a backward step.
 
     Args:
@@ -69,18 +74,22 @@ def draw_chain(values: ChainValues, step: int, zero_threshold: float, theme: str
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _format_box_lines(box, values, step, zero_threshold) for name, box in BOXES.items()}
+    boxes = BOXES if 1 in values.paths else RMS_BOXES
+    texts = {name: _format_box_lines(box, values, step, zero_threshold) for name, box in boxes.items()}
     for (start, end), path in GRAPH_EDGES.items():
+        if path not in (*values.paths, None):
+            continue
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
         if back <= step:
             _draw_arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
         else:
             _draw_arrow(figure, start, end, texts, colour, 2.0)
-    for name, box in BOXES.items():
+    for name, box in boxes.items():
         _draw_box(figure, box, texts[name], box.gradient == STEPS[step], colours)
-    for name, colour, (x, y, side) in zip(PATHS, get_path_colours(colours), PATH_LABELS, strict=True):
-        text = f"<b>{name.replace('through the ', '')}</b>"
+    for path in values.paths:
+        text, colour = f"<b>{PATHS[path].replace('through the ', '')}</b>", get_path_colours(colours)[path]
+        x, y, side = PATH_LABELS[path]
         figure.add_annotation(
             x=x, y=y, text=text, xanchor=side, showarrow=False, own={"size": 14, "color": colours.ink},
             bgcolor=colours.middle, bordercolor=colour, borderwidth=2.5, borderpad=2,

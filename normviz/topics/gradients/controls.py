@@ -36,7 +36,7 @@ def draw_controls(view: View) -> None:
             st.text_input(
                 f"x: 2 to {MAX_NUMBERS} numbers", **make_widget_arguments(PREFIX + "x"), help="Separated by commas."
             )
-        page.draw("norm", "layout", "parts")
+        page.draw("centred", "norm", "layout", "parts")
         with st.expander("Advanced"):
             if is_relevant(view, "eps"):
                 draw_eps_control(view, PREFIX)

@@ -89,7 +89,7 @@ def pack_npz(arrays: dict[str, Any]) -> bytes:
 
 
 def read_answers(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the usable arrays of a file by name, and the reasons why others are not usable, also by name.
+    """Return two dicts by array name: the usable arrays of a file, and the reasons why others are not usable.
 
     An .npz holds any of them, an .npy the array that it is named after, as in dx.npy or dx (1).npy.
 

@@ -74,7 +74,7 @@ class ForwardSteps(NamedTuple):
 
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
-    """Return each element's mean over the elements of its field, in the shape of x."""
+    """Return for each element the mean over the elements that its field averages, in the shape of x."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], x.shape), x.shape)
 
 
@@ -175,7 +175,7 @@ def generate_input_gradients(
 
 
 def make_right_formula(scheme: Scheme, shape: Shape, eps: float) -> FormulaVariant:
-    """Return the formula by which a scheme of the general form normalizes, without mistakes."""
+    """Return the formula, without mistakes, of a scheme that divides by a root mean square."""
     return FormulaVariant(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 

@@ -21,7 +21,7 @@ def get_parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[
     return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in get_parameter_axes(scheme, name))
 
 
-def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
+def reshape_parameter(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
     """Return gamma or beta in a shape that broadcasts to the tensor (N, H, W, C).
 
     Accepted are the scheme's own shape, one number for each channel, one number, and the axes of x, each full or 1.

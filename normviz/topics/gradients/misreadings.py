@@ -40,13 +40,13 @@ def _make_canonical(formula: FormulaVariant, shape: Shape) -> tuple[Field | None
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
-    """Return True if the groups of a field divide the lengths of their axes, or the field is None."""
+    """Return True if a field's numbers of groups divide the lengths of their axes, or the field is None."""
     rules = () if field is None else zip(field.rules, shape, strict=True)
     return all(rule.kind != "groups" or n % rule.parameter_or_zero == 0 for rule, n in rules)
 
 
 def _replace_fields(formula: FormulaVariant, change: "dict[int, Rule] | Field") -> FormulaVariant:
-    """Return the formula with the field `change` for mean and divisor, or with the rules in `change` by axis."""
+    """Return the formula with other averaged elements: `change` is a field for mean and divisor, or rules by axis."""
 
     def changed(field: Field | None) -> Field | None:
         if field is None:

@@ -29,7 +29,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     "seed": (*TENSOR_PANELS, "answer"),
     "torch": ("formula",),
     **dict.fromkeys(("layout", "norm", "parts", *exercise.MAX_LENGTHS, "dtype"), ("answer",)),
-    **dict.fromkeys(("x", "dy", "back"), ("graph",)),
+    **dict.fromkeys(("x", "dy", "back", "centred"), ("graph",)),
 }
 """The panels of each value that does not belong to all of them."""
 
@@ -106,6 +106,7 @@ class Page:
     channels: int = integer(6, 1, exercise.MAX_LENGTHS["channels"], label="Channels")
     parts: int = number_choice(2, lambda given: find_divisors(given["channels"]), label="Groups G")
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
+    centred: bool = switch(True, label="Subtract the mean", help="On: layer norm. Off: RMS norm.")
     back: int = integer(0, 0, LAST_STEP)
 
 

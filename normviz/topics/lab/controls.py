@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from normviz.charts.colourings import format_colouring_name, list_colourings
 from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
-from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
+from normviz.topics.lab.state import COMPUTED_PARAMS, affects_scheme, get_cube_view, has_advanced_changes, has_affine
 from normviz.ui import custom
 from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.link import View, draw_segments, is_phone
@@ -34,7 +34,7 @@ def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: Delta
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
-        draw_main_parameters(view, partial(has_parameter, scheme))
+        draw_main_parameters(view, partial(affects_scheme, scheme))
     with rest:
         draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, has_advanced_changes(view)
@@ -66,12 +66,12 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
     custom.draw_custom_controls([scheme.key], view, get_view_lengths)
-    if has_parameter(scheme, "radius"):
+    if affects_scheme(scheme, "radius"):
         draw_mean_window_controls(["H", "W", "C"])
-    if has_parameter(scheme, "eps"):
+    if affects_scheme(scheme, "eps"):
         draw_eps_control(view)
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
-    learned = [name for name in labels if has_parameter(scheme, name)]
+    learned = [name for name in labels if affects_scheme(scheme, name)]
     with st.container(key="learned"):
         for name in learned:
             st.number_input(labels[name], -10.0, 10.0, step=0.1, **make_widget_arguments(name))

@@ -104,7 +104,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
 
 def _convert_formulas(formulas: list[live.LiveFormula]) -> list[dict]:
-    """Return name and forms (symbols, numbers) of each formula; a form is a list of MathML between line breaks."""
+    """Return the name of each formula, and its MathML in symbols and in numbers, each as a list of lines."""
     return [
         {
             "name": each.name,

@@ -89,7 +89,7 @@ def draw_lab_cube(
     return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
-def choose_view(scheme: Scheme) -> str:
+def choose_cube_view(scheme: Scheme) -> str:
     """Return the view that suits a scheme: "unfolded" for windows, else "folded"."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return "unfolded" if windows else "folded"
@@ -115,7 +115,7 @@ def has_pictures(scheme: Scheme, shape: Shape) -> bool:
 
 
 def describe_layout(shown: str, scheme_on_shape: SchemeOnShape) -> str:
-    """Return HTML on how axes share the sides of the cube; "" if each axis has its own side."""
+    """Return HTML on how axes share the sides of the cube in the view `shown`; "" if each axis has its own side."""
     scheme, shape = scheme_on_shape.scheme, scheme_on_shape.shape
     block, rows, columns, _ = AXIS_ROLES[scheme.tensor]
     called = [AXIS_NAMES[name] for name in scheme.axes]

@@ -40,7 +40,7 @@ from normviz.web.components.plot import show_figure
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
-    """Show the scheme's name, and a property of its output at the learned threshold, such as mean 0, or its idea."""
+    """Show the scheme's name, and a property of its output (with τ = `threshold`), such as mean 0, or else its idea."""
     aim, front = describe_guarantee(scheme, x, result, threshold), wording.explain_weight_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
@@ -155,7 +155,7 @@ def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Statist
 
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
-    """Show histograms before and after normalization, of all elements and of the field of the element `focus`."""
+    """Show histograms before and after normalization, of all elements and of those averaged with the one at `focus`."""
     box = scheme.field.find_box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol

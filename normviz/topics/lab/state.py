@@ -6,7 +6,7 @@ from normviz.core.normalize import LayerScalars
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real
 from normviz.describe.snippets import FRAMEWORKS
-from normviz.topics.lab.lab_cube import choose_view
+from normviz.topics.lab.lab_cube import choose_cube_view
 from normviz.ui import cube_view, custom, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import View, clean_values, create_params
@@ -77,8 +77,8 @@ PARAMS = (
 )
 
 
-def has_parameter(scheme: Scheme, name: str) -> bool:
-    """Return True if a page value matters to a scheme; links and controls omit irrelevant values."""
+def affects_scheme(scheme: Scheme, name: str) -> bool:
+    """Return True if the page value `name` affects a scheme; links and controls omit all others."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
@@ -90,7 +90,7 @@ ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed"
 def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
-    changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
+    changed = (name for name in ADVANCED_NAMES if affects_scheme(scheme, name) and view[name] != defaults[name])
     return custom.is_custom_chosen([scheme.key]) or any(changed)
 
 
@@ -99,15 +99,15 @@ def is_relevant(view: View, name: str) -> bool:
     scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
-    return there and has_parameter(scheme, name) and (not tab or view["tab"] == tab)
+    return there and affects_scheme(scheme, name) and (not tab or view["tab"] == tab)
 
 
 def get_cube_view(view: View, scheme: Scheme) -> str:
     """Return the chosen view of the cube; by default "unfolded" for windows, else "folded"."""
-    return view["view"] or choose_view(scheme)
+    return view["view"] or choose_cube_view(scheme)
 
 
 def get_layer_scalars(view: View, scheme: Scheme) -> LayerScalars:
     """Return the page's ε, γ, β and τ; those that the scheme lacks are neutral, γ = 1 and the others 0."""
-    learned = {name: view[name] for name in ("gain", "bias", "threshold") if has_parameter(scheme, name)}
+    learned = {name: view[name] for name in ("gain", "bias", "threshold") if affects_scheme(scheme, name)}
     return LayerScalars(chosen.get_effective_eps(view, scheme), **learned)

@@ -18,7 +18,7 @@ class ChannelComparison(NamedTuple):
     heading: str
 
 
-def compare_after_pass(statistics: np.ndarray) -> ChannelComparison | None:
+def compare_running_variances(statistics: np.ndarray) -> ChannelComparison | None:
     """Compare the running variances of channels before and after a training step; None if not recorded or unchanged."""
     if len(statistics) < 6:
         return None
@@ -31,7 +31,7 @@ def compare_after_pass(statistics: np.ndarray) -> ChannelComparison | None:
     return ChannelComparison("running variance", {"before": before, "after one training step": after}, heading)
 
 
-def compare_batch_with_running(statistics: np.ndarray, eps: float) -> ChannelComparison | None:
+def compare_batch_statistics(statistics: np.ndarray, eps: float) -> ChannelComparison | None:
     """Return the channels' batch statistics beside their running averages, from one layer's recorded `statistics`.
 
     Its first rows are mean, variance, running mean and running variance. The heading is on the median channel. The

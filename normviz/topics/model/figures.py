@@ -104,7 +104,7 @@ def draw_fields(layer: ReportedLayer, intended: Scheme | None = None, theme: str
 
 
 def _number_fields(layer: ReportedLayer, down: str, rules: Sequence[Rule]) -> np.ndarray:
-    """Return each element's field number, (positions along `down`, channels); fields share their statistics."""
+    """Return a number for each element, (positions along `down`, channels), equal if elements share statistics."""
     numbers = []
     for axis in (layer.layout.index(down), layer.layout.index("C")):
         n = layer.shape[axis]

@@ -47,11 +47,11 @@ def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
         return named[0] if named else custom
     parameters = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     given = (each.with_parameters(parameters.get("groups"), parameters.get("window")) for each in named)
-    found = next((each for each in given if _averages_alike(each, fields, x.shape)), custom)
+    found = next((each for each in given if _averages_same_elements(each, fields, x.shape)), custom)
     return found if found.fits(x.shape) else None
 
 
-def _averages_alike(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
+def _averages_same_elements(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
     """Return True if a scheme averages over the same elements of this shape as the rules `fields` do."""
     if not scheme.is_activation_scheme or not scheme.fits(shape):
         return False

@@ -9,7 +9,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.problems import PROBLEMS
 from normviz.describe.wording import format_shape
-from normviz.topics.model.channels import compare_after_pass, compare_batch_with_running
+from normviz.topics.model.channels import compare_batch_statistics, compare_running_variances
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
@@ -146,9 +146,9 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         problems = [each.problem for each in findings]
         statistics, averages = layer.recorded.statistics if layer.recorded else None, None
         if statistics is not None and PROBLEMS["moving-statistics"] in problems:
-            averages = compare_after_pass(statistics)
+            averages = compare_running_variances(statistics)
         elif statistics is not None:
-            averages = compare_batch_with_running(statistics, layer.eps or 0.0)
+            averages = compare_batch_statistics(statistics, layer.eps or 0.0)
         fields = draw_fields(layer, SCHEMES["rms"] if PROBLEMS["wrong-axis"] in problems else None, theme)
         if averages is not None:
             _show_picture(draw_channels(averages, theme), averages.heading)

@@ -129,10 +129,10 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
     Raises:
         InvalidInput: another value than `normviz.inspect` writes, with its place.
     """
-    report = _ReportPart(file.report, "the report")
-    recorded = _ReportPart(report.values.get("recorded", {}), "recorded")
+    report = _ReportObject(file.report, "the report")
+    recorded = _ReportObject(report.values.get("recorded", {}), "recorded")
     layers = [
-        _parse_layer(_ReportPart(each, f"layer {k}"), file.layers, recorded)
+        _parse_layer(_ReportObject(each, f"layer {k}"), file.layers, recorded)
         for k, each in enumerate(report.take_list("layers", MAX_LAYERS), 1)
     ]
     names = [layer.name for layer in layers]
@@ -141,16 +141,16 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
     if unknown := file.layers.keys() - set(names):
         raise InvalidInput(f"the file holds activations of {min(unknown)[:60]!r}, a layer that the report lacks.")
     findings = [
-        _parse_finding(_ReportPart(each, f"finding {k}"), names)
+        _parse_finding(_ReportObject(each, f"finding {k}"), names)
         for k, each in enumerate(report.take_list("findings", MAX_FINDINGS), 1)
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
-    whole = _ReportPart(report.values.get("model", {}), "'model' of the report")
+    whole = _ReportObject(report.values.get("model", {}), "'model' of the report")
     gap = whole.take_number("train_eval_gap_norm")
     return ReportedModel(tuple(layers), tuple(findings), tuple(notes), gap)
 
 
-class _ReportPart:
+class _ReportObject:
     """JSON object of a report, whose `take_…` methods return checked values or raise InvalidInput."""
 
     def __init__(self, values: Any, place: str) -> None:
@@ -193,12 +193,12 @@ class _ReportPart:
         """Map these keys to their numbers, 0 for missing ones."""
         return {key: self.take_number(key) or 0.0 for key in keys}
 
-    def take_parts(self, key: str) -> "_ReportPart | None":
+    def take_parts(self, key: str) -> "_ReportObject | None":
         found = self.values.get(key)
-        return None if found is None else _ReportPart(found, f"{key!r} of {self.place}")
+        return None if found is None else _ReportObject(found, f"{key!r} of {self.place}")
 
 
-def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], fields: _ReportPart) -> ReportedLayer:
+def _parse_layer(part: _ReportObject, recorded: Mapping[str, RecordedLayer], fields: _ReportObject) -> ReportedLayer:
     name, layout = part.take_text("layer"), part.take_text("layout")
     part.place = f"layer {name[:60]!r}"
     shape = part.take_list("shape", 8)
@@ -244,7 +244,7 @@ def _parse_layout(letters: str, target: str) -> ArrayLayout:
     return parse_layout(" ".join(letters), target or "activation")
 
 
-def _parse_fields(part: _ReportPart | None, layout: str) -> ArrayFields:
+def _parse_fields(part: _ReportObject | None, layout: str) -> ArrayFields:
     """Return the averaging rules of the mean and of the divisor: each a tuple of one rule per axis, or None."""
     if part is None:
         return None, None
@@ -252,18 +252,18 @@ def _parse_fields(part: _ReportPart | None, layout: str) -> ArrayFields:
     return mean, divisor
 
 
-def _parse_rules(part: _ReportPart | None, layout: str) -> tuple[Rule, ...] | None:
+def _parse_rules(part: _ReportObject | None, layout: str) -> tuple[Rule, ...] | None:
     return None if part is None else tuple(Rule.parse(part.take_text(letter)) for letter in layout)
 
 
-def _parse_range(part: _ReportPart | None) -> tuple[float, float] | None:
+def _parse_range(part: _ReportObject | None) -> tuple[float, float] | None:
     if part is None:
         return None
     low, high = part.take_number("min"), part.take_number("max")
     return None if low is None or high is None else (low, high)
 
 
-def _parse_finding(part: _ReportPart, names: Sequence[str]) -> ReportedFinding:
+def _parse_finding(part: _ReportObject, names: Sequence[str]) -> ReportedFinding:
     key, advice, thread = part.take_text("key"), part.take_text("advice"), part.take_text("thread", is_optional=True)
     unknown = Problem("see at the right", "", advice, "", thread if THREAD.fullmatch(thread) else "")
     layer, finding = part.take_text("layer", is_optional=True), part.take_text("finding")

@@ -69,7 +69,7 @@ class RunningAverages(NamedTuple):
     variance: np.ndarray
 
     @property
-    def last(self) -> Moments:
+    def final_averages(self) -> Moments:
         """The averages after the whole stream, which evaluation uses."""
         return Moments(self.mean[-1], self.variance[-1])
 

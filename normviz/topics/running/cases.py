@@ -77,14 +77,15 @@ def measure_case_accuracies(
     """
     kept = compute_training_averages(trained, training, convention, share)
     little, mixed = (
-        compute_training_averages(trained, training, convention, other).last for other in (TOO_SMALL_SHARE, 1 - share)
+        compute_training_averages(trained, training, convention, other).final_averages
+        for other in (TOO_SMALL_SHARE, 1 - share)
     )
     classes = load_input_rows(test=True)[1]
     whole = compute_final_population(trained)
     shuffled = np.random.default_rng([training.seed, 7]).permutation(len(classes))
     evaluated = {
         "population": whole,
-        "running": kept.last,
+        "running": kept.final_averages,
         "fresh": Moments(kept.mean[0], kept.variance[0]),
         "few": little,
         "mixed": mixed,

@@ -19,15 +19,15 @@ from normviz.topics.running.stream import (
     Setting,
     compute_batch_statistics,
     compute_drifted_weights,
+    compute_layer_pre_activations,
     compute_moments,
-    compute_summed_inputs,
+    compute_stream_pre_activations,
     extract_patches,
     fold_batch_norm,
     load_digit_split,
     make_affine_parameters,
     merge_moments,
     normalize_in_inference,
-    stream_summed_inputs,
 )
 
 BATCH_SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
@@ -69,7 +69,7 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
     layer V = σ², so the factor m/(m-1) with m = N removes the bias. The positions of one digit are not independent, so
     for a convolution, with m = N·H·W, the factor corrects too little or too much.
     """
-    x = compute_summed_inputs(load_digit_split()[0], setting)
+    x = compute_layer_pre_activations(load_digit_split()[0], setting)
     own = compute_moments(x, DIGIT_FIELD)
     whole = merge_moments(np.ones(len(own.mean)), *own)
     between = np.var(own.mean, axis=0)
@@ -106,7 +106,7 @@ def compute_variance_error(digit_moments: Moments, population: Moments, n: np.nd
     return np.sqrt(within.var(0) / n - 2 * covariance / n**2 + (fourth + (2 * n - 3) * second**2) / n**3)
 
 
-def normalize_among_others(
+def normalize_in_random_batches(
     setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
     """Compute x̂ of one test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
@@ -114,25 +114,25 @@ def normalize_among_others(
     Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
     that do not divide the mini-batch are left out.
     """
-    others = compute_summed_inputs(load_digit_split()[0], setting)
+    others = compute_layer_pre_activations(load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
-    z[:, 0] = compute_summed_inputs(load_digit_split(test=True)[0][example : example + 1], setting)[0]
+    z[:, 0] = compute_layer_pre_activations(load_digit_split(test=True)[0][example : example + 1], setting)[0]
     middle = setting.output_side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
 
 
-def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
+def split_batch_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
     """Split the mini-batch of a step evenly among K devices; return element counts (K,) and statistics (K, C)."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
-    parts = np.array_split(stream_summed_inputs(setting, [step])[0], devices)
+    parts = np.array_split(compute_stream_pre_activations(setting, [step])[0], devices)
     counts = np.array([part[..., 0].size for part in parts])
     return counts, Moments(*map(np.stack, zip(*map(compute_batch_statistics, parts), strict=True)))
 
 
-def fold_and_compare(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
+def fold_and_compare_outputs(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
     """Fold batch norm into its layer; return the layer, and the largest relative difference of test outputs."""
     gain, bias = make_affine_parameters(setting)
     matrix = compute_drifted_weights(setting, BATCHES - 1)

@@ -20,7 +20,8 @@ PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "compan
 """The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("mode", "digit", "step", "pace", "drift"), ("switch",)),
+    **dict.fromkeys(("mode", "digit", "step", "pace", "drift", "statistic", "window"), ("switch",)),
+    "mistakes": ("wrong",),
     **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
     **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
 }
@@ -34,6 +35,12 @@ FORMER_PANELS = {"bias": "switch", "folding": "switch", "shards": "switch", "noi
 
 PACES = (1, 5)
 """Batches per move of the player."""
+
+STATISTICS = {"both": "Both", "mean": "Mean", "variance": "Variance"}
+"""The plots over the stream: of which statistic."""
+
+MISTAKES = {"all": "All", "eval": "Forgotten eval()", "momentum": "Momentum"}
+"""Groups of cases in "What goes wrong"."""
 
 FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
@@ -62,6 +69,9 @@ class Page(Setting):
     unit: int = integer(1, 1, UNITS, label="Neuron", control="segments")
     step: int = integer(60, 0, BATCHES)
     pace: int = number_choice(1, PACES)
+    statistic: str = choice("both", STATISTICS, label="Running averages of")
+    window: int = number_choice(BATCHES, (5, 50, BATCHES), label="Batches on the axis", control="segments")
+    mistakes: str = choice("all", MISTAKES, label="Mistakes")
     panel: str = choice("switch", PANELS)
 
 

@@ -105,7 +105,7 @@ def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
 
-def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
+def compute_layer_pre_activations(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
     """Compute the pre-activations of pictures (K, 8, 8) at a step, (K, H, W, C)."""
     return extract_patches(pictures, setting) @ compute_drifted_weights(setting, step)
 
@@ -121,7 +121,7 @@ def sample_batch_indices(setting: Setting) -> np.ndarray:
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
-def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
+def compute_stream_pre_activations(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
     """Compute the pre-activations of the mini-batches at `steps` of the stream: (steps, N, H, W, C)."""
     first, direction = _compute_training_pre_activations(setting.layer, setting.seed)
     chosen, amount = (
@@ -132,7 +132,7 @@ def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = r
 
 
 def compute_moments(x: np.ndarray, field: Field) -> Moments:
-    """Compute mean and variance (1/m) over the averaged axes of a field, without these axes in the result."""
+    """Compute mean and variance (1/m) over the axes that a field averages; the result lacks these axes."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
@@ -147,7 +147,7 @@ def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
     """Compute the statistics of every mini-batch of the stream (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.output_side // 2
     for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
-        x = stream_summed_inputs(setting, steps)
+        x = compute_stream_pre_activations(setting, steps)
         xhat = normalize(x, BATCH_NORM, eps).xhat
         shown = (each[:, :MAX_SHOWN_DIGITS, middle, middle] for each in (x, xhat))
         parts.append((*compute_batch_statistics(x), *shown))
@@ -224,8 +224,8 @@ def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 def _compute_training_pre_activations(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute the training digits' pre-activations under the first weights, and their change for a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
-    first = compute_summed_inputs(load_digit_split()[0], still)
-    direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first
+    first = compute_layer_pre_activations(load_digit_split()[0], still)
+    direction = compute_layer_pre_activations(load_digit_split()[0], moved, BATCHES - 1) - first
     first.flags.writeable = direction.flags.writeable = False
     return first, direction
 

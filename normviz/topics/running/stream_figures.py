@@ -10,7 +10,7 @@ from normviz.charts.common_charts import encode_data_url
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
-from normviz.topics.running.stream import MAX_SHOWN_DIGITS
+from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS
 
 MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 """Horizontal distance of an output from its digit, by mode, so that the two do not overlap."""
@@ -30,12 +30,14 @@ class TrackedStatistic:
     population: np.ndarray
 
 
-def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
+def draw_stream(
+    statistics: Sequence[TrackedStatistic], position: int, theme: str = "light", window: int = BATCHES
+) -> Figure:
     """Return a figure of statistics over the batches seen so far, one panel each: dots, running average, true value.
 
-    The axes are those of the whole stream, so that only the data move.
+    The axes do not depend on `position`, so that only the data move, unless it is beyond the first `window` batches.
     """
-    colours = THEMES[theme]
+    colours, steps = THEMES[theme], max(window, position)
     figure = make_subplots(
         len(statistics), 1, shared_xaxes=True, vertical_spacing=0.15, subplot_titles=[each.title for each in statistics]
     )
@@ -46,7 +48,7 @@ def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: st
         dashes = {"color": colours.ink, "width": 2.5, "dash": "dash"}
         dots = {"color": colours.training, "size": 7, "opacity": 0.7}
         figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
-        figure.add_scatter(x=every, y=each.population, name="population", mode="lines", line=dashes, **place)
+        figure.add_scatter(x=every, y=each.population, name="all digits", mode="lines", line=dashes, **place)
         figure.add_scatter(
             x=np.arange(position + 1),
             y=each.running[: position + 1],
@@ -65,12 +67,11 @@ def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: st
             x=[position], y=[each.running[position]], mode="markers", marker=now, row=row, col=1, showlegend=False,
             name="now",
         )  # fmt: skip
-        values = np.concatenate([each.batch, each.running, each.population])
+        values = np.concatenate([each.batch[:steps], each.running[: steps + 1], each.population[:steps]])
         low, high = float(values.min()), float(values.max())
         pad = 0.06 * (high - low or 1.0)
         title = make_axis_title(each.symbol)
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, title=title, row=row, col=1)
-    steps = len(statistics[0].batch)
     figure.update_xaxes(title=make_axis_title("batches seen"), row=len(statistics), col=1)
     figure.add_vline(position, line=style_current_value_line(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])

@@ -16,7 +16,7 @@ def describe_element_position(scheme: Scheme, index: Index) -> str:
 
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
-    """Describe which elements share statistics with the element at `index`, in a sentence for each field."""
+    """Describe which elements share the mean, and which the divisor, of the element at `index`, in sentences."""
     boxes = SchemeOnShape(scheme, shape).describe_boxes(index)
     return " ".join(box.sentence for box in boxes) or "It shares nothing, and stays."
 
@@ -24,6 +24,6 @@ def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
 def draw_two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
-    """Draw a tensor as two cubes, one per scheme, with the chosen element's field; the readout shows `xhats`."""
+    """Draw a tensor as two cubes, one per scheme, with the elements averaged with the chosen one; a readout shows x̂."""
     focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
     show_cubes(schemes, x, xhats, view | {"focus": focus}, CAMERA, theme)

@@ -62,7 +62,7 @@ KNOWN_SCHEMES = {key: row for key, row in NAMED_SCHEMES.items() if row.weight_pa
 
 
 def format_field_text(field: Field | None) -> str:
-    """Format a field as visitors type it: "H=full,W=full,C=groups(2)"; empty for no field."""
+    """Format a field's averaging rules as visitors type them: "H=full,W=full,C=groups(2)"; "" for no field."""
     if field is None:
         return ""
     named = {axis: rule for axis, rule in field.to_dict().items() if rule != str(OWN)}
@@ -114,6 +114,6 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def parse_side(view: View, side: str) -> Scheme:
-    """Return the scheme whose fields the visitor typed for one side. Raises InvalidInput."""
+    """Return the scheme whose averaging rules the visitor typed for one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
     return make_custom_scheme(*(Field.parse(text) if text else None for text in texts))

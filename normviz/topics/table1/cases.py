@@ -121,7 +121,7 @@ def describe_case_twin(change: Transformation, setting: Setting, has_matched_rat
 
 
 def explain_picture_squares(change: Transformation, setting: Setting) -> str:
-    """Return a sentence on what each square of `render_change`'s picture shows: a neuron, a filter or an image."""
+    """Return a sentence on what each square of `render_change_picture` shows: a neuron, a filter or an image."""
     if change.on == "data":
         return f"Shown: {min(MAX_PICTURED, setting.batch)} of the {setting.batch} images in a batch."
     if setting.layer == "conv":

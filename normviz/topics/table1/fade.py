@@ -22,7 +22,7 @@ from normviz.train.setting import Setting
 
 
 class EpsEffect(NamedTuple):
-    """Relative change of the outputs by a re-scaling because ε > 0: the largest of one output, and the typical one.
+    """Relative change of the outputs by a re-scaling because ε > 0: the largest of any output, and the typical one.
 
     Attributes:
         largest: max|x̂' - x̂| / max|x̂|, for gaps of a forward pass.
@@ -63,7 +63,7 @@ def compute_eps_effects(scheme: Scheme, setting: Setting) -> dict[str, EpsEffect
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the first layer's centred pre-activations v, mean squares by field, and the unit that a change scales.
+    """Return the first layer's centred pre-activations v, their mean squares, and the unit that a change scales.
 
     `change`: None for the original network. The scheme acts on activations. Raises InvalidInput if it does not fit.
     """
@@ -115,11 +115,11 @@ def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
 
 def _compute_numerator_and_mean_square(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
     """Return the centred numerator v and the mean square E_B[v²] of x̂ = v / √(ε + E_B[v²]); 1 if nothing divides."""
-    v = x if scheme.summation is None else x - _average_over_boxes(x, scheme.summation)
-    return v, np.ones(1) if scheme.suppression is None else _average_over_boxes(v**2, scheme.suppression)
+    v = x if scheme.summation is None else x - _average_over_fields(x, scheme.summation)
+    return v, np.ones(1) if scheme.suppression is None else _average_over_fields(v**2, scheme.suppression)
 
 
-def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
+def _average_over_fields(x: np.ndarray, field: Field) -> np.ndarray:
     """Return, in a shape that broadcasts against x, the mean over the elements that share each element's statistic."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":

@@ -184,7 +184,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _iterate_pieces(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Yield slices that cut a tensor along one axis, each with wider slices that hold all elements of its fields."""
+    """Yield slices that cut a tensor along one axis, each with slices of all elements that are averaged with these."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
         for rule, n in zip(field.rules, shape, strict=True)

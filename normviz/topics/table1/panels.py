@@ -34,7 +34,7 @@ from normviz.topics.table1.grid import (
     select_training_gap,
 )
 from normviz.topics.table1.half_precision import explain_half_precision_failures
-from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.pictures import render_change_picture
 from normviz.topics.table1.script import format_cell_script
 from normviz.topics.table1.state import CASE_PANELS, PANELS, PREFIX, RATE_EXPLANATION
 from normviz.topics.table1.table import Cell
@@ -105,7 +105,7 @@ def show_case(
         st.caption(_format_progress(cell, cells, hidden_keys))
         st.markdown(f"## {format_case_title(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
-            st.html(render_change(change, setting, format_change_sign(change, setting)), width="content")
+            st.html(render_change_picture(change, setting, format_change_sign(change, setting)), width="content")
             squares = explain_picture_squares(change, setting)
             st.markdown(f"{describe_case_twin(change, setting, has_matched_rate)} :small[:gray[{squares}]]")
 

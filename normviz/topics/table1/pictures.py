@@ -14,22 +14,23 @@ SHADE_GAMMA = 0.5
 """Exponent of the shades, so that an image a tenth as bright is still visible."""
 
 
-def render_change(change: Transformation, setting: Setting, sign: str) -> str:
-    """Return a picture of a transformation as HTML: grey squares before and after it; `sign` is for the alt text.
+def render_change_picture(change: Transformation, setting: Setting, sign: str) -> str:
+    """Return a picture of a transformation as HTML: grey squares before and after it.
 
-    Between them is what is added. Frames mark changed squares. `sign`: the change, such as "× 3".
+    Between them is what is added. Pink frames mark changed squares. `sign`: the change, such as "× 3".
     """
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
     whats = f"the weights of a {UNIT_WORDS[setting.layer]}" if change.on == "weights" else "an image of the batch"
+    noun, pink = ("weights" if change.on == "weights" else "images"), "" if change.factor is None else f"pink: {sign}"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
-        f'<div class="row"><b>{name}</b>'
+        f'<div class="row"><b>{name}<small>{note}</small></b>'
         f"{''.join(_format_picture_html(each, mark, largest, signed) for each, mark in squares)}</div>"
-        for name, squares in (
-            ("network", [(each, False) for each in before]),
-            *([("+ τ", [(each, False) for each in after - before])] if change.factor is None else []),
-            ("twin", [(new, not np.array_equal(old, new)) for old, new in zip(before, after, strict=True)]),
+        for name, note, squares in (
+            ("network", noun, [(each, False) for each in before]),
+            *([("+ τ", "", [(each, False) for each in after - before])] if change.factor is None else []),
+            ("twin", pink, [(new, not np.array_equal(old, new)) for old, new in zip(before, after, strict=True)]),
         )
     ]
     return f'<div class="nv-change" role="img" aria-label="{escape(alt)}">{"".join(rows)}</div>'

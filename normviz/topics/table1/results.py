@@ -108,7 +108,7 @@ class TableResultCache:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            high = cost.find_max_schemes(setting, len(networks), plan_budget(setting))
+            high = cost.find_max_schemes(setting, len(networks), plan_training_budget(setting))
             wide = cost.find_max_networks(setting, len(networks))
             for some, part in product(_split_evenly(list(rows.values()), high), _split_evenly(networks, wide)):
                 jobs.append(TableTrainingJob.of(some, setting, part))
@@ -139,7 +139,7 @@ class TableResultCache:
         return self._records.get(key) or EMPTY_RECORD
 
 
-def plan_budget(setting: Setting) -> cost.TrainingBudget:
+def plan_training_budget(setting: Setting) -> cost.TrainingBudget:
     """Return the budget by which trainings are split into jobs before they run: all memory of a GPU counts as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.
@@ -188,7 +188,7 @@ def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...
     """Return the cache keys of each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
     shared = {
-        kind: HashedKey(computed, each) for kind, each in _reduce_by_kind(_clear_idle_eps(scheme, setting)).items()
+        kind: HashedKey(computed, each) for kind, each in _reduce_setting(_clear_idle_eps(scheme, setting)).items()
     }
     changes = (network.transformation for network in NETWORKS)
     kinds = ("neither" if change is None else "shift" if change.factor is None else "factor" for change in changes)
@@ -196,8 +196,8 @@ def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...
 
 
 @lru_cache(maxsize=64)
-def _reduce_by_kind(setting: Setting) -> dict[str, Setting]:
-    """Return, by "factor", "shift" and "neither", the setting without the values that such a change does not use."""
+def _reduce_setting(setting: Setting) -> dict[str, Setting]:
+    """Return by kind of change ("factor", "shift", "neither") the setting without values that the kind does not use."""
     both = replace(setting, steps=1)
     return {
         "factor": replace(both, shift=1.0),

@@ -16,7 +16,7 @@ COST_SETTINGS = ("steps", "width", "batch", "depth")
 
 
 def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) -> list[SettingChange]:
-    """Return changes after which a setting fits: of one value each, or of several if no single one is enough.
+    """Return changes with which `fits` accepts a setting: of one value each, or of several if no single one is enough.
 
     `fits`: (setting) -> True if it is small enough. The values are the largest stops of the controls that fit.
     """

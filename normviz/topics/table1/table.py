@@ -87,7 +87,7 @@ class Cell:
     front: str | None = None
 
     @property
-    def row(self) -> str:
+    def row_name(self) -> str:
         """The name of the cell's row on the command line: "SCHEME", or "SCHEME behind WEIGHT-SCHEME"."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
@@ -135,10 +135,10 @@ def build_cells(
 
     Without `has_matched_rate`, `trained` is about twins with the original's learning rate.
     """
-    return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, has_matched_rate)]
+    return [cell for scheme in schemes for cell in _build_row_cells(scheme, setting, results, has_matched_rate)]
 
 
-def _compute_row(scheme: Scheme, setting: Setting, results: TableResultCache, has_matched_rate: bool) -> list[Cell]:
+def _build_row_cells(scheme: Scheme, setting: Setting, results: TableResultCache, has_matched_rate: bool) -> list[Cell]:
     """Return the cells of one scheme, cached once they are complete; `has_matched_rate` as in `build_cells`."""
     key = HashedKey(scheme, setting, has_matched_rate)
     row = results.rows.get(key)

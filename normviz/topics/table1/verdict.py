@@ -81,7 +81,7 @@ def judge_outputs(gaps: np.ndarray, place: int, size: float, rounding: float, dt
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, size: float, rounding: float, setting: Setting
 ) -> TwinVerdict:
-    """Return the `TwinVerdict` on the losses of twin `place`: `size` of its change, `rounding`: gap by rounding alone.
+    """Return the `TwinVerdict` on the losses of the twin at index `place`, from the losses and gaps of all networks.
 
     `losses`: (steps, networks); `size`: of the change; `rounding`: the gap that rounding explains.
     """
@@ -104,7 +104,7 @@ def judge_losses(
 
 
 def _judge_gap(gap: float, rounding: float, probe: float, size: float, max_share: float, quantity: str) -> TwinVerdict:
-    """Return the `TwinVerdict` on one twin's gap in "outputs" or "losses", given those of rounding and of the probe.
+    """Return the `TwinVerdict` on a `gap` in "outputs" or "losses", given those by `rounding` and by a `probe`.
 
     The probe is a small known change. `size`: of the twin's change; `max_share`: a value of `ROUNDING_SHARES`.
     """

@@ -11,6 +11,6 @@ def draw_controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.draw("start", "length", "scaled", "layer")
+        page.draw("start", "length", "layer")
         with st.expander("Advanced"):
             page.draw_rest()

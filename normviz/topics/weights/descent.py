@@ -25,6 +25,9 @@ EARLY_STEPS = 20
 LOSS_MARGIN = 0.05
 """Relative difference up to which two losses count as about equal."""
 
+LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Lengths of w and of v on their sliders, which thus line up where they are equal."""
+
 INPUT_SIZES = {"plane": 2, "pixels": 64}
 """Inputs of the regression: the first principal components of a digit, or all pixels, and their number."""
 
@@ -37,8 +40,8 @@ class Setting:
         0.1, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
     batch: int = integer(128, 1, DIGIT_COUNT, label="Batch size", stops=(8, 32, 128, DIGIT_COUNT))
-    length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))
-    start: float = real(1.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=(0.5, 1.0, 2.0, 4.0, 10.0))
+    length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=LENGTHS)
+    start: float = real(1.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=LENGTHS)
     seed: int = integer(6, 0, 9999, label="Seed")
 
 

@@ -3,7 +3,7 @@
 Both grow with the step. Their axes are those of the whole run, so that they stay.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from normviz.charts.style import LOG_AXIS_FLOOR, apply_chart_style, style_curve,
 
 MARGIN = 0.12
 GRID_POINTS = 61
+
+LABEL_STEPS = 24
+"""Steps that a number below the axis takes, on a phone."""
 
 MAX_LINEAR_DECADES = 2
 """Range in orders of magnitude above which an axis is logarithmic."""
@@ -50,21 +53,29 @@ def draw_descent_paths(
     _draw_loss(figure, x, y, losses, colours)
     for k, (name, points) in enumerate(paths.items()):
         curve = points[:, 0], points[:, 1]
-        _draw_up_to_step(
+        _draw_curve_up_to_step(
             figure, name, curve, step, style_curve(k, colours, 4 if k < 2 else 2), style_marker(k, colours)
         )
     start = points[0]
-    for point, other, symbol, text in ((start, lowest, "circle", "start"), (lowest, start, "star", "lowest loss")):
+    figure.add_annotation(**_make_arrow((0.0, 0.0), start, colours))
+    for point, other, symbol, text in ((start, lowest, "circle", "w at start"), (lowest, start, "star", "lowest loss")):
         figure.add_scatter(
             x=point[:1], y=point[1:], mode="markers+text", name=text, text=[text], hoverinfo="skip",
             textposition=_find_free_side(point, other, float(x.mean())),
-            marker={"color": colours.ink, "symbol": symbol, "size": 16 if symbol == "star" else 10},
+            marker={"color": colours.ink, "symbol": symbol, "size": 16 if symbol == "star" else 6},
         )  # fmt: skip
     figure.update_layout(showlegend=False)
     axis = {"constrain": "domain", "showgrid": False}
     figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
     figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
     return apply_chart_style(figure, colours, {"t": 8, "b": 52})
+
+
+def _make_arrow(tail: Sequence[float] | np.ndarray, tip: Sequence[float] | np.ndarray, colours: Theme) -> dict:
+    """Return the annotation that draws an arrow between two points on the axes."""
+    (ax, ay), (x, y) = tail, tip
+    ends = {"x": x, "y": y, "ax": ax, "ay": ay, "axref": "x", "ayref": "y"}
+    return ends | {"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": colours.ink}
 
 
 def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
@@ -86,7 +97,7 @@ def draw_values_by_step(
     theme: str = "light",
     first_style: int = 0,
     has_legend: bool = True,
-    mark: tuple[int, float] | None = None,
+    mark: tuple[int, int, float] | None = None,
 ) -> Figure:
     """Return a figure of curves of one quantity, by name, up to `step`; `first_style` is the style of the first curve.
 
@@ -94,7 +105,7 @@ def draw_values_by_step(
     A third curve is thinner.
     `first_style`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
-    `mark`: a step and a value; an arrow goes from the last step with this value to it.
+    `mark`: two steps and a value; an arrow goes from the later step to the first at this value, named "the same loss".
     """
     colours = THEMES[theme]
     figure = Figure()
@@ -105,23 +116,28 @@ def draw_values_by_step(
         k, width = first_style + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
         curve = np.arange(len(shown)), shown
-        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
+        _draw_curve_up_to_step(figure, name, curve, step, style_curve(k, colours, width), style_marker(k, colours))
     figure.update_layout(showlegend=has_legend)
     figure.update_xaxes(title={"text": "training step", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
-    low, high = (float(np.log10(max(end, LOG_AXIS_FLOOR))) if logarithmic else end for end in (least, most))
+    low, high = np.log10(np.maximum([least, most], LOG_AXIS_FLOOR)) if logarithmic else (min(least, 0.0), most)
     margin = 0.06 * (high - low) or 1.0
     if mark:
-        y = float(np.log10(mark[1])) if logarithmic else mark[1]
-        look = {"arrowhead": 2, "arrowwidth": 2, "arrowcolor": colours.ink, "font": {"color": colours.ink}}
-        figure.add_annotation(x=mark[0], y=y, ax=step, ay=y, axref="x", ayref="y", text="", showarrow=True, **look)
-        if mark[0] < step / 2:
-            figure.add_annotation(x=(mark[0] + step) / 2, y=y, yanchor="bottom", showarrow=False, text="the same loss")
-    figure.update_yaxes(title=quantity, range=[low - margin, high + margin], automargin=True, **scale)
+        first, last, value = mark
+        y = float(np.log10(value)) if logarithmic else value
+        figure.add_annotation(**_make_arrow((last, y), (first, y), colours))
+        is_long = first < last / 2  # no curve crosses a name above a long arrow, or below the tip of a short one
+        x, xanchor, yanchor = ((first + last) / 2, "center", "bottom") if is_long else (first, "right", "top")
+        look = {"text": "the same loss", "font": {"color": colours.ink}, "xanchor": xanchor, "yanchor": yanchor}
+        figure.add_annotation(x=x, y=y, showarrow=False, **look)
+        ticks = [0] * (first >= LABEL_STEPS / 2) + [first] * (last - first >= LABEL_STEPS) + [last]
+        figure.update_xaxes(tickvals=ticks)
+    low -= margin if least < 0 or logarithmic else 0
+    figure.update_yaxes(title=quantity, range=[low, high + margin], automargin=True, **scale)
     return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})
 
 
-def _draw_up_to_step(
+def _draw_curve_up_to_step(
     figure: Figure, name: str, points: tuple[np.ndarray, np.ndarray], step: int, look: dict, last: dict
 ) -> None:
     """Draw a line of style `look` up to a step, with a marker of style `last` at its end after step 0."""

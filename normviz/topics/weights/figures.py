@@ -48,13 +48,13 @@ def draw_ellipses(singular_values: np.ndarray, sigma: float, least_sigma: float,
     return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.22}, zero_lines="xy")
 
 
-def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
-    """Return a figure with a histogram of the stretch factors of each name in `kinds`, and a line at 1."""
+def draw_stretch_histograms(stretches: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
+    """Return a figure with a histogram of the stretch factors of each name in `stretches`, and a line at 1."""
     colours = THEMES[theme]
-    edges = np.linspace(0, 1.05 * max(float(max(map(np.max, kinds.values()))), 1.0), BINS + 1)
+    edges = np.linspace(0, 1.05 * max(float(max(map(np.max, stretches.values()))), 1.0), BINS + 1)
     figure = Figure()
     top = 0.0
-    for name, hue, ratios in zip(kinds, (colours.muted, colours.lines[0]), kinds.values(), strict=True):
+    for name, hue, ratios in zip(stretches, (colours.muted, colours.lines[0]), stretches.values(), strict=True):
         share = np.histogram(ratios, edges)[0] / len(ratios)
         top = max(top, float(share.max()))
         style = {"color": hue, "pattern": {"shape": "" if hue == colours.muted else "/", "fillmode": "overlay"}}

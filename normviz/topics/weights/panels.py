@@ -24,7 +24,7 @@ from normviz.topics.weights.descent import (
     measure_growth_gap,
 )
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
-from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
+from normviz.topics.weights.figures import draw_ellipses, draw_stretch_histograms
 from normviz.topics.weights.state import (
     ITERATION_COUNT,
     PREFIX,
@@ -92,7 +92,7 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         _draw_curves(losses, step, "loss", height, theme, has_legend=False, mark=mark)
     with right:
         lighter = "Lighter" if theme == "light" else "Darker"
-        st.markdown(f"The same runs as paths of w, which has two weights. {lighter}: a lower loss.")
+        st.markdown(f"The same runs as paths of the tip of w.  \n{lighter}: a lower loss.")
         _draw_plane({name: each.w for name, each in drawn.items()}, step, theme)
     if step:
         lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
@@ -127,36 +127,35 @@ def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
     found = _find_equal_losses(runs)
     if found is None:
         return f"Here the loss ends at {weight} with weight norm, at {plain} without."
-    answer, other = ("Yes", "without") if late < 0 else ("No", "with it")
-    own = "with weight norm" if late < 0 else "without weight norm"
-    return f"{answer}, here: {found[0]} steps {own} reach the loss of {STEPS} {other}."
+    answer, (weight_step, plain_step) = ("Yes", found[:2]) if late < 0 else ("No", found[1::-1])
+    return f"{answer}, here: the same loss takes {weight_step} steps with weight norm, {plain_step} without."
 
 
-def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, float] | None:
-    """Return the first step at which the run that ends lower has the final loss of the other, and that loss.
+def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] | None:
+    """Return the steps that the run that ends lower, and the other, take to the final loss of the other; and that loss.
 
-    None if both end about equal, if the other has the lower loss at first, or if it ends no lower than it began.
+    None if both end about equal, if the other is first there or lower at first, or if it ends no lower than it began.
     """
     early, late = compare_losses(runs["weight"], runs["plain"])
     better, other = (runs[key].losses for key in (("weight", "plain") if late < 0 else ("plain", "weight")))
-    step = int(np.argmax(better <= other[-1]))
-    return (step, float(other[-1])) if late and early != -late and step else None
+    step, other_step = (int(np.argmax(losses <= other[-1])) for losses in (better, other))
+    return (step, other_step, float(other[-1])) if late and early != -late and 0 < step < other_step else None
 
 
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
-    ratio, last = (typeset(run.g[k] / run.lengths[k], 3) for k in (0, -1))
-    factor, last_factor = (typeset(run.rate_factors[k], 3) for k in (0, -1))
+    ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
     if factor == "1":
+        g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
-            "**Why?** At first w = v, so weight norm turns w as fast as training w itself. "
-            f"After {STEPS} steps w = {last} · v, so w turns as if the learning rate were {last} · {last} = "
-            f"**{last_factor}** times as large."
+            f"**Why?** At first w = v, so both turn w equally fast. After {STEPS} steps g = {g} and ‖v‖ = {length}. "
+            f"Then w turns as if the learning rate were ({g}/{length})² = **{typeset(run.rate_factors[-1], 2)}** times "
+            "as large."
         )
     return (
-        f"**Why?** At first w = {ratio} · v, so a turn of v moves the end of w {ratio} times as far. The gradient for "
-        f"a turn is {ratio} times as large, too. Together, w turns as if the learning rate were "
-        f"{ratio} · {ratio} = **{factor}** times as large."
+        f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "
+        f"rule, the gradient of v is {ratio} times as large, too. So w turns as if the learning rate were (g/‖v‖)² = "
+        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
     )
 
 
@@ -242,7 +241,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
     with right:
         most = {name: float(ratios.max()) for name, ratios in pairs.items()}
         alt = f"Histograms of the stretch of pairs of digits: up to {most['before']:.3g}, then {most['after']:.3g}."
-        show_figure(draw_ratio_histograms(pairs, theme), "ratios", alt, "21rem")
+        show_figure(draw_stretch_histograms(pairs, theme), "ratios", alt, "21rem")
     st.caption(
         "Left: where the weights map inputs of length 1, in the two directions that are stretched the most; σ is the "
         f"estimate of σ₁ after step {step} of power iteration. Right: {len(pairs['after']):,} pairs of digits, before "

@@ -70,7 +70,7 @@ def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
     figure.update_yaxes(scaleanchor="x")
 
 
-def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, style: int, theme: str = "light") -> Figure:
+def draw_test_accuracy(title: str, steps: np.ndarray, accuracy: np.ndarray, style: int, theme: str = "light") -> Figure:
     """Return a figure of test accuracy over training steps: a thin line for each seed and a bold line for the mean.
 
     Args:

@@ -65,7 +65,7 @@ class ShippedStudy(Job[Arrays], kind="why/learning", version=1):
         found: list[LearningResults] = []
         for scale, rate, normalized in cells:
             setting = Setting(self.depth, scale, rate, self.seed)
-            found.append(saturation.train_and_measure(setting, normalized, self.seeds).learned)
+            found.append(saturation.train_and_measure(setting, normalized, self.seeds).final_results)
             yield JobStep(len(found) / len(cells), partial(self._collect, found))
 
     def _collect(self, found: list[LearningResults]) -> Arrays:

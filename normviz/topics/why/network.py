@@ -29,7 +29,7 @@ BATCH = 60
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Plan of a training of several networks that differ in seeds, γ and β.
+    """Settings of a training of several networks that differ in seeds, γ and β.
 
     Attributes:
         widths: units of the hidden layers.
@@ -53,7 +53,7 @@ class TrainingPlan:
 
 
 def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
-    """Create the untrained networks of a plan; networks of one seed start with the same weights."""
+    """Create the untrained networks that a plan describes; networks of one seed start with the same weights."""
     generators = [np.random.default_rng([seed, 22]) for seed in plan.seeds]
     networks = initialize_networks(generators, plan.widths, EPS, plan.activation, plan.normalized, plan.start)
     for gain in networks.gains:
@@ -96,7 +96,7 @@ def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> 
 
 @lru_cache(maxsize=3)
 def load_split_rows(part: DigitSplit = "train") -> tuple[np.ndarray, np.ndarray]:
-    """Load a part of the digits, such as "test"; return pixels, (digits, 64), and classes, (digits,)."""
+    """Load the digits of one split, such as "test"; return pixels, (digits, 64), and classes, (digits,)."""
     ends = [-VALIDATION_DIGITS - TEST_DIGITS, -TEST_DIGITS]
     images, labels = (np.split(each, ends)[SPLIT_NAMES.index(part)] for each in load_digits())
     return images.reshape(-1, DIGIT_SIDE**2), labels

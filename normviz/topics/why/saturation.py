@@ -82,7 +82,7 @@ class LearningRun(NamedTuple):
     quantiles: np.ndarray
 
     @property
-    def learned(self) -> LearningResults:
+    def final_results(self) -> LearningResults:
         """The results after training, without the measurements during it."""
         return LearningResults(self.accuracy, self.validation, self.saturated[-1])
 

@@ -107,7 +107,7 @@ def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.Learn
 @serialize_calls
 def _get_results_by_kind(setting: saturation.Setting) -> dict[str, saturation.LearningResults]:
     return {
-        name: saturation.train_and_measure(setting, normalized).learned
+        name: saturation.train_and_measure(setting, normalized).final_results
         for normalized, name in learning.KIND_NAMES.items()
     }
 
@@ -129,5 +129,5 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_batch_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """Return `undo_batch_norm`, cached for all sessions; γ and β undo a share `part` of batch norm."""
+    """Return the result of `undo_batch_norm`, cached for all sessions; γ and β undo a share `part` of batch norm."""
     return identity.undo_batch_norm(part, eps, seed)

@@ -8,6 +8,6 @@ HTML = (
 )
 
 
-def show_copying(label: str, text: str, key: str, rows: int = 1) -> None:
-    """Show a text in a field of some rows, with a button that copies it; it works without HTTPS, too."""
+def show_copy_field(label: str, text: str, key: str, rows: int = 1) -> None:
+    """Show a text in an input of `rows` lines, with a button that copies it, also without HTTPS."""
     create_component("copying", HTML)(key=key, data={"label": label, "text": text, "rows": rows})

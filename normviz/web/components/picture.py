@@ -26,7 +26,7 @@ def show_picture_stages(
     images: Mapping[str, np.ndarray], notes: Sequence[str], key: str, alt: str, focus: Sequence[int],
     reach: Sequence[int], colour: str, on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
-    """Show pictures beside each other, with a ring around one pixel of the last two, in an element `st-key-{key}`.
+    """Show pictures beside each other, with a ring around one pixel of the last but one, in an element `st-key-{key}`.
 
     Args:
         images: by name, up to `MAX_STAGES` results of `convert_to_pixels` of one size.
@@ -34,7 +34,7 @@ def show_picture_stages(
         key: of the element; its state in the session is `st.session_state[f"{key} picture"].focus`.
         alt: the pictures in a sentence.
         focus: row and column of the selected pixel.
-        reach: rows and columns to each side of it; the last picture but one has a rectangle around them.
+        reach: rows and columns to each side of it, inside a rectangle.
         colour: of the ring and the rectangle.
         on_pick: called when another pixel is selected.
     """

@@ -16,7 +16,7 @@ from normviz.topics.experiments.batch_size import EXPERIMENT as BATCH_SIZE
 from normviz.topics.experiments.examples import find_example
 from normviz.topics.geometry.rate import RateSetting, train_side_by_side, train_single
 from normviz.topics.geometry.three_channels import normalize_example, take_step  # noqa: F401
-from normviz.topics.gradients.chain import compute_chain
+from normviz.topics.gradients.chain import compute_chain_values
 from normviz.topics.running import cases, effects
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
@@ -73,11 +73,21 @@ def deviation(groups, channel):
     return xhat("group", groups)[0, :, :, channel].std()
 
 
-def mixes(scheme):
-    """Whether x̂ of the first example changes with the last one."""
+def xhat_after_change(scheme):
+    """x̂ of the first example after the last one is multiplied by 3."""
     x = tensor()
     x[-1] *= 3
-    return not np.array_equal(normalize(x, SCHEMES[scheme], EPS).xhat[0], xhat(scheme)[0])
+    return normalize(x, SCHEMES[scheme], EPS).xhat[0]
+
+
+def first_after_change(scheme):
+    """x̂ of the element that is orange at first, after the last example is multiplied by 3."""
+    return xhat_after_change(scheme)[0, 0, 0]
+
+
+def mixes(scheme):
+    """Whether x̂ of the first example changes with the last one."""
+    return not np.array_equal(xhat_after_change(scheme), xhat(scheme)[0])
 
 
 def padding_matters(scheme):
@@ -91,21 +101,25 @@ def padding_matters(scheme):
 
 
 @cache
-def stream():
+def stream(**setting):
     """The stream of digits, its statistics, and their running averages."""
-    setting, convention = Stream(), CONVENTIONS["pytorch"]
+    setting, convention = Stream(**setting), CONVENTIONS["pytorch"]
     trace = trace_stream(setting, EPS)
     count = setting.element_count
     return setting, trace, compute_running_averages(trace.mean, trace.variance, count, convention, MOMENTUM)
 
 
-def digit():
-    """The batch that the page opens on."""
-    return compute_batch_at(*stream(), 60, EPS)
+def digit(step=60, **setting):
+    """A batch of the stream; by default the one that the page opens on."""
+    return compute_batch_at(*stream(**setting), step, EPS)
 
 
 def running_mean(after):
     return stream()[2].mean[after][0]
+
+
+def running_variance():
+    return stream(drift=0.0)[2].variance[:, 0]
 
 
 def batch_mean(batch):
@@ -115,7 +129,7 @@ def batch_mean(batch):
 @cache
 def outputs(scheme, batch=16):
     """x̂ of one digit at the first unit among other digits."""
-    return effects.normalize_among_others(Stream(batch=batch).without_drift)[scheme][:, 0]
+    return effects.normalize_in_random_batches(Stream(batch=batch).without_drift)[scheme][:, 0]
 
 
 def spread(scheme, batch=16):
@@ -123,14 +137,14 @@ def spread(scheme, batch=16):
 
 
 @cache
-def accuracies():
+def accuracies(framework):
     job = NetworkTraining(16, EPS, 0)
-    return cases.measure_case_accuracies(run_to_end(job), job, CONVENTIONS["pytorch"], MOMENTUM)
+    return cases.measure_case_accuracies(run_to_end(job), job, CONVENTIONS[framework], MOMENTUM)
 
 
-def accuracy(case):
+def accuracy(case, framework="pytorch"):
     """The percentage of test digits that are right."""
-    return 100 * accuracies()[case].mean()
+    return 100 * accuracies(framework)[case].mean()
 
 
 @cache
@@ -149,30 +163,31 @@ def test_error(scheme, size):
 
 
 @cache
-def trained(scheme, optimizer="sgd"):
+def trained(scheme, **link):
     """What the page computes of one row: its setting and results."""
-    setting, results = build_table_setting(clean_values(PARAMS, {"optimizer": optimizer})[0]), TableResultCache()
+    setting, results = build_table_setting(clean_values(PARAMS, link)[0]), TableResultCache()
     results.compute_missing([SCHEMES[scheme]], setting)
     return setting, results
 
 
-def cell(key, optimizer="sgd"):
+def cell(key, **link):
     scheme, _, change = key.partition(".")
-    found = build_cells([SCHEMES[scheme]], *trained(scheme, optimizer))
+    found = build_cells([SCHEMES[scheme]], *trained(scheme, **link))
     return next(each for each in found if each.transformation == change)
 
 
-def losses(key, follow=True):
+def losses(key, follow=True, **link):
     """The losses of network and twin, (steps, 2)."""
     scheme, _, change = key.partition(".")
-    setting, results = trained(scheme)
+    setting, results = trained(scheme, **link)
     networks = [ORIGINAL, find_network_index(TRANSFORMATIONS[change], follow)]
     return results.get_losses(SCHEMES[scheme], setting)[:, networks]
 
 
-def is_same(key, optimizer="sgd"):
+def is_same(key, **link):
     """Whether theory, forward pass and training agree that both have the same loss at every step; all have to agree."""
-    answers = {cell(key, optimizer).predicted, cell(key, optimizer).forward, cell(key, optimizer).trained}
+    found = cell(key, **link)
+    answers = {found.predicted, found.forward, found.trained}
     assert len(answers) == 1
     return answers == {True}
 
@@ -202,18 +217,13 @@ def lengths():
     return train_single(RateSetting()).length[:, 0]
 
 
-def chain():
-    return compute_chain(np.array([1.0, 2, 4, 1]), np.array([1, 0, -1, 0.5]), EPS)
+def chain(shift=0.0, has_mean=True):
+    return compute_chain_values(np.array([1.0, 2, 4, 1]) + shift, np.array([1, 0, -1, 0.5]), EPS, has_mean)
 
 
 def dx_of_three():
     """The step of three numbers, which is along their gradient."""
     return take_step([3, 1, -1], 0.0).change
-
-
-def formula_gradient(scheme):
-    rng = np.random.default_rng(0)
-    return backward(rng.normal(size=(2, 2, 2, 3)), rng.normal(size=(2, 2, 2, 3)), SCHEMES[scheme], EPS)
 
 
 def jacobian(count):

@@ -69,7 +69,7 @@ def test_the_shipped_verdict_is_the_one_on_record(claim):
     "claim", [claim for claim in CLAIMS.values() if claim not in TOPICS["Table 1"]], ids=lambda claim: claim.id
 )
 def test_a_claim_fits_in_one_line(claim):
-    assert len(claim.line) <= LINE
+    assert len(claim.summary) <= LINE
 
 
 @pytest.mark.heavy

@@ -78,7 +78,7 @@ def again(at, claim):
 def shown(at):
     """The verdict of every claim that is shown, by its id."""
     words = {each.name: key for key, each in VERDICTS.items()}
-    lines = {escape_markdown(claim.line): claim.id for claim in CLAIMS.values()}
+    lines = {escape_markdown(claim.summary): claim.id for claim in CLAIMS.values()}
     found = {}
     for each in at.expander:
         if match := re.match(r":color\[(.*?)\]\{.*?\} \*\*(.*)\*\* (.*)", each.label):
@@ -164,7 +164,7 @@ def test_a_filter_is_chosen_on_the_page():
 def test_an_open_claim_shows_what_there_is_about_it(topic):
     claims = {claim.id: claim for claim in TOPICS[TOPIC_NAMES[topic]]}
     at = open_page(topic=topic, claim=",".join(claims), seed="7")
-    lines = {escape_markdown(claim.line): claim for claim in claims.values()}
+    lines = {escape_markdown(claim.summary): claim for claim in claims.values()}
     seen = []
     for panel in at.expander:
         if (claim := lines.get(panel.label.partition("} **")[2].partition("** ")[0])) is None:

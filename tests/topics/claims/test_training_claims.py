@@ -11,7 +11,7 @@ from normviz.topics.claims import jobs
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
 from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.experiments.catalogue import EXPERIMENTS
-from normviz.topics.experiments.reports import Report, Verdict, combine_verdicts
+from normviz.topics.experiments.reports import Report, Verdict, combine_verdict_keys
 
 TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.check, ExperimentCheck)}
 
@@ -31,7 +31,7 @@ TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.
     ],
 )
 def test_experiments_that_differ_give_a_condition_and_one_that_is_open_leaves_all_so(words, verdict):
-    assert combine_verdicts(words) == verdict
+    assert combine_verdict_keys(words) == verdict
     assert Evidence((), verdicts=[Verdict(word, "So.") for word in words]).verdict == verdict
 
 

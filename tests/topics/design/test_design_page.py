@@ -15,7 +15,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.topics.design import state
 from normviz.topics.design.controls import QUESTION_KEY
-from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands, adapt_to_demands
+from normviz.topics.design.demands import SHAPES, WEIGHT_KEYS, Demands, adapt_scheme_to_demands
 from normviz.topics.design.panels.answer import (
     INVARIANCE_MARKS,
     build_answer_links,
@@ -27,7 +27,7 @@ from normviz.topics.design.panels.search_results import (
     MAX_CUBES,
     MAX_LISTED,
     choose_drawn_schemes,
-    list_answers,
+    label_offered_schemes,
 )
 from normviz.topics.design.pictures import FIRST_PICTURE_CHANGE, compare_pictures
 from normviz.topics.design.questions import (
@@ -103,7 +103,7 @@ def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
     assert describe_answer_count(demands, schemes) in " ".join(texts(at.caption))
     chosen = parse_pick(at.session_state[LIST_KEY])
     assert is_answer(chosen, demands)
-    assert describe_found_scheme(adapt_to_demands(chosen, demands), layer) in text
+    assert describe_found_scheme(adapt_scheme_to_demands(chosen, demands), layer) in text
     table = at.table[0].value
     assert list(table["At ε = 0"]) == [
         INVARIANCE_MARKS[key in compute_invariances(chosen, layer)] for key in TRANSFORMATIONS
@@ -121,7 +121,7 @@ def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
 def test_every_listed_scheme_is_an_answer(question, layer):
     demands = Demands(layer, question.need, conditions=question.conditions)
     schemes = find_schemes(demands)
-    listed = list_answers(demands, schemes, schemes[0][0])
+    listed = label_offered_schemes(demands, schemes, schemes[0][0])
     assert len(listed) >= MAX_LISTED or len(listed) >= len(schemes)
     assert all(is_answer(parse_pick(text), demands) for text in listed)
 

@@ -20,10 +20,10 @@ from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.design import search, training
 from normviz.topics.design.demands import WEIGHT_KEYS, Demands
 from normviz.topics.design.search import find_schemes, take_census
-from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, plan_trainings
+from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, list_training_jobs
 from normviz.topics.design.training_results import (
     TwinCount,
-    count_by_set,
+    count_results_by_invariances,
     describe_exceptions,
     list_invariance_checks,
 )
@@ -46,7 +46,7 @@ def draw_job(layer, count, seed):
 
 
 def setting_of(layer, seed=0):
-    return plan_trainings(layer, seed=seed)[0].setting
+    return list_training_jobs(layer, seed=seed)[0].setting
 
 
 def count_answers(results):
@@ -72,7 +72,7 @@ def test_a_random_sample_does_as_the_rule_says(layer, count, seed):
 
 
 def test_the_answers_are_those_of_table_1(monkeypatch):
-    part, cells = plan_trainings("dense", sample=1)[0], []
+    part, cells = list_training_jobs("dense", sample=1)[0], []
 
     def shown(*given):
         cells.extend(replace(cell, trained=None) for cell in table.build_cells(*given))
@@ -90,7 +90,7 @@ def test_the_answers_are_those_of_table_1(monkeypatch):
 
 @pytest.mark.parametrize("key", TRANSFORMATIONS)
 def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
-    part = plan_trainings("dense")[0]
+    part = list_training_jobs("dense")[0]
     wrong, real = part.rows[3], table.predict
 
     def predict(scheme, change, *rest):
@@ -106,7 +106,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
     assert sentence.startswith(f"{format_scheme_line(wrong.scheme, 'dense')}; {TRANSFORMATIONS[key].name}: ")
     assert f"{'invariant' if shown.predicted else 'not invariant'} in theory" in sentence
     assert missing == []
-    disagree = {each: count.disagree for each, count in count_by_set([part], found).items()}
+    disagree = {each: count.disagree for each, count in count_results_by_invariances([part], found).items()}
     assert disagree == {each: int(each == part.absorbed[3]) for each in part.absorbed}
 
 
@@ -132,7 +132,7 @@ def test_where_rounding_leaves_no_answer_it_says_so():
     differing, (sentence,) = describe_exceptions(found, "conv")
     assert differing == []
     assert "no answer" in sentence
-    assert count_by_set([part], found) == {absorbed: TwinCount(0, 0, 1, 1, 1)}
+    assert count_results_by_invariances([part], found) == {absorbed: TwinCount(0, 0, 1, 1, 1)}
     assert count_answers(found) == (5, 0, 1)
 
 
@@ -141,7 +141,7 @@ def test_where_rounding_leaves_no_answer_it_says_so():
 def test_a_sample_has_some_of_every_set_and_all_has_each_scheme_once(layer, front):
     weights = FRONTS[front]
     kinds = {kind.invariances: kind.schemes for kind in take_census(layer, weights)}
-    sample, everything = plan_trainings(layer, weights, FIRST_SAMPLE_SIZE), plan_trainings(layer, weights)
+    sample, everything = list_training_jobs(layer, weights, FIRST_SAMPLE_SIZE), list_training_jobs(layer, weights)
     assert Counter(each for part in sample for each in part.absorbed) == {
         each: min(count, FIRST_SAMPLE_SIZE) for each, count in kinds.items()
     }
@@ -154,7 +154,7 @@ def test_a_sample_has_some_of_every_set_and_all_has_each_scheme_once(layer, fron
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_first_job_has_the_simplest_of_every_set(layer):
-    first = plan_trainings(layer, sample=FIRST_SAMPLE_SIZE)[0]
+    first = list_training_jobs(layer, sample=FIRST_SAMPLE_SIZE)[0]
     simplest = {}
     for scheme, each in find_schemes(Demands(layer)):
         simplest.setdefault(each, SchemeSpec.of(scheme))
@@ -163,35 +163,35 @@ def test_the_first_job_has_the_simplest_of_every_set(layer):
 
 
 def test_a_seed_draws_the_same_again_and_another_draws_others():
-    one = plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=1)
+    one = list_training_jobs("conv", sample=FIRST_SAMPLE_SIZE, seed=1)
     training.order_schemes.cache_clear()
-    plan_trainings.cache_clear()
-    assert [*map(compute_digest, plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=1))] == [
+    list_training_jobs.cache_clear()
+    assert [*map(compute_digest, list_training_jobs("conv", sample=FIRST_SAMPLE_SIZE, seed=1))] == [
         *map(compute_digest, one)
     ]
-    assert {*one}.isdisjoint(plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=2))
+    assert {*one}.isdisjoint(list_training_jobs("conv", sample=FIRST_SAMPLE_SIZE, seed=2))
     assert all(pickle.loads(pickle.dumps(part)) == part for part in one)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"layer": "deep"}, {"weight_keys": ("x",)}, {"device": "abacus"}])
 def test_a_plan_that_cannot_be_is_refused(wrong):
     with pytest.raises(InvalidInput, match="would do"):
-        plan_trainings(**{"layer": "conv", "sample": FIRST_SAMPLE_SIZE} | wrong)
+        list_training_jobs(**{"layer": "conv", "sample": FIRST_SAMPLE_SIZE} | wrong)
 
 
 def test_the_numbers_of_the_jobs_sum_up():
-    part = plan_trainings("dense")[0]
+    part = list_training_jobs("dense")[0]
     halves = [TwinTraining(part.rows[k::2], part.absorbed[k::2], part.setting) for k in (0, 1)]
     found = {half: run_to_end(half) for half in halves}
-    assert count_by_set(halves, found) == count_by_set([part], {part: run_to_end(part)})
-    begun = count_by_set(halves, {halves[0]: found[halves[0]]})
+    assert count_results_by_invariances(halves, found) == count_results_by_invariances([part], {part: run_to_end(part)})
+    begun = count_results_by_invariances(halves, {halves[0]: found[halves[0]]})
     assert sum(each.done for each in begun.values()) == len(halves[0].rows)
     assert {each.of for each in begun.values()} == {1}
-    assert {*count_by_set(halves, {}).values()} == {(0, 0, 0, 0, 1)}
+    assert {*count_results_by_invariances(halves, {}).values()} == {(0, 0, 0, 0, 1)}
 
 
 def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
-    part = plan_trainings("dense")[0]
+    part = list_training_jobs("dense")[0]
     whole = run_to_end(part)
     monkeypatch.setattr(cost, "find_max_schemes", lambda setting, networks, budget: 4)
     steps = [(step.share, step.result()) for step in part.steps()]
@@ -208,7 +208,7 @@ def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
 def test_a_cancelled_job_ends_between_steps():
     with create_thread_pool(1) as pool:
         reported, begun = [], Event()
-        part = plan_trainings("conv")[3]
+        part = list_training_jobs("conv")[3]
         request = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
         assert begun.wait(60)
         request.cancel()
@@ -217,7 +217,7 @@ def test_a_cancelled_job_ends_between_steps():
 
 
 def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
-    part = plan_trainings("conv", sample=1)[0]
+    part = list_training_jobs("conv", sample=1)[0]
     before = run_to_end(part)
     emulate_graphs(monkeypatch)
     stacks, real = [], twins.train_stepwise
@@ -235,7 +235,7 @@ def test_a_job_on_a_cpu_loads_the_compiled_kernels(monkeypatch, on_gpu):
     loaded = []
     monkeypatch.setattr(compiled, "start_loading", lambda: loaded.append(True))
     monkeypatch.setattr(training, "uses_gpu", lambda job: on_gpu)
-    next(plan_trainings("dense", sample=1)[0].steps())
+    next(list_training_jobs("dense", sample=1)[0].steps())
     assert bool(loaded) == (not on_gpu)
 
 
@@ -250,5 +250,5 @@ def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):
     made, real = [], search.build_scheme_from_fields
     monkeypatch.setattr(search, "build_scheme_from_fields", lambda *given: made.append(given) or real(*given))
     take_census("conv", WEIGHT_KEYS)
-    parts = plan_trainings.__wrapped__("conv", WEIGHT_KEYS, FIRST_SAMPLE_SIZE, 77)
+    parts = list_training_jobs.__wrapped__("conv", WEIGHT_KEYS, FIRST_SAMPLE_SIZE, 77)
     assert len(made) == sum(len(part.rows) for part in parts)

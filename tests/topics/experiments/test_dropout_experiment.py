@@ -52,14 +52,15 @@ def test_words(means, word):
 
 def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_digits():
     found = report(SETTING, made_up(0.06, 0.06, 0.12, 0.06, best=3))
-    assert found.headline == "No: batch norm has 12.0% test error, 6.0% with dropout."
+    assert found.headline == "No: batch norm alone has 12.0% test error, with dropout 6.0%."
     assert "batch norm 12.0 ± 0.2%" in found.verdict.says
     assert "batch norm with dropout against batch norm −6 ± " in found.verdict.says
     assert "dropout alone against neither 0 ± 0.41 (no clear difference)" in found.verdict.says
     assert f"batch norm {LEARNING_RATES[3]:g}" in found.verdict.condition
     (figure,) = found.figures
-    (panel,) = figure.panels
-    assert [curve.name for curve in panel.curves] == ["Neither", "Dropout", "Batch", "Batch + dropout"]
+    ends, course = figure.panels
+    assert [curve.name for curve in course.curves] == ["Neither", "Dropout", "Batch", "Batch + dropout"]
+    np.testing.assert_allclose([curve.y[0] for curve in ends.curves], [6, 6, 12, 6])
     assert len({len(column) for column in found.table.values()}) == 1
 
 

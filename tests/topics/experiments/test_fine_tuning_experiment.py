@@ -125,7 +125,7 @@ def test_validation_digits_of_the_new_task_choose_the_rate():
 def test_it_holds_where_frozen_networks_lose_what_they_could():
     seen = report(Setting(), made_up())
     assert seen.verdict.word == "holds"
-    assert seen.headline == "Running averages: first-task errors go from 5% to 35%."
+    assert seen.headline == "Frozen in training mode: first-task errors go from 5% to 35%."
     says = seen.verdict.says
     assert "goes from 5.0 ± 0.0% to 35.0 ± 0.1% (30 ± 0.11 points more)" in says
     assert "35.0 ± 0.1% in training mode and 5.0 ± 0.1% in evaluation mode (training mode 30 ± 0 points more)" in says

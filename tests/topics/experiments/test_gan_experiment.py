@@ -89,9 +89,7 @@ def test_samples_near_a_few_modes_cover_these_alone():
 def test_the_verdict_has_levels_and_differences_for_both_numbers_of_steps():
     found = verdict(ALL, FEW, FEW, ALL)
     assert found.word == "holds-if"
-    assert (
-        "With 3 steps of the discriminator for each of the generator, samples cover 7.8 ± 0.8 of 8 modes" in found.says
-    )
+    assert "With 3 discriminator steps for each of the generator, samples cover 7.8 ± 0.8 of 8 modes" in found.says
     assert "2.2 ± 0.8 without normalization (a difference of 5.5 ± 1.6)" in found.says
     assert "(a difference of −5.5 ± 1.6)" in found.says
     assert "99.0 ± 0.0% of them are near a mode" in found.says
@@ -123,7 +121,7 @@ def test_with_one_step_of_the_discriminator_there_is_one_side():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
-    assert found.headline == "Modes covered: 2.2 without normalization and 7.8 with spectral norm."
+    assert found.headline == "One discriminator step: 2.2 modes without normalization and 7.8 with spectral norm."
 
 
 def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():

@@ -71,8 +71,9 @@ def test_how_many_times_as_large():
 
 def test_headline_and_table():
     shown = report(SETTING, made_up(0.1, 100, 0))
-    assert shown.headline == "Batch norm allows learning rates 1000 times those without normalization."
+    assert shown.headline == "Batch norm allows learning rates about 1000 times those without normalization."
     assert {len(column) for column in shown.table.values()} == {len(GRID) * SETTING.seeds}
+    assert "about 1.8 times" in report(SETTING, made_up(0.1, 0.18, 0.1)).headline
     same = report(SETTING, made_up(0.1, 0.1, 0.1)).headline
     assert same == "No scheme clearly trains at larger learning rates than without normalization."
     assert "some networks train at none" in report(SETTING, made_up(0, 1, 1)).headline

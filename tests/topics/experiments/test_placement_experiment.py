@@ -19,7 +19,7 @@ from normviz.topics.experiments.placement_jobs import (
     PlacementTraining,
     ResidualChain,
 )
-from normviz.topics.experiments.reports import combine_verdicts
+from normviz.topics.experiments.reports import combine_verdict_keys
 
 TINY = Setting(seeds=2, steps=20, warm=5, batch=8, layers=1, pairs=2)
 SETTING = Setting(seeds=5)
@@ -107,7 +107,7 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
     ],
 )
 def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post, pre, word):
-    assert judge(post, pre).word == combine_verdicts(["holds", word])
+    assert judge(post, pre).word == combine_verdict_keys(["holds", word])
 
 
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
@@ -135,9 +135,9 @@ def test_gradients_of_the_last_layer_by_depth():
 @pytest.mark.parametrize(
     ("post", "headline"),
     [
-        (0.3, "Before each branch: 20% errors without warm-up, after each sum 50%."),
-        (-0.1, "After each sum: 10% errors without warm-up, before each branch 20%."),
-        (0, "Before each branch or after each sum: no clear difference without warm-up."),
+        (0.3, "Without warm-up: pre norm 20% errors, post norm 50%."),
+        (-0.1, "Without warm-up: post norm 10% errors, pre norm 20%."),
+        (0, "Without warm-up, pre norm and post norm do not clearly differ."),
     ],
 )
 def test_the_headline_compares_errors_without_a_warm_up_at_the_largest_rate(post, headline):

@@ -19,7 +19,7 @@ from normviz.topics.experiments.recurrent_jobs import (
     LayoutTraining,
     SequenceTraining,
     StateGradients,
-    list_leading_steps,
+    list_leading_step_counts,
 )
 from normviz.topics.experiments.reports import Verdict
 
@@ -69,7 +69,7 @@ def made_up(
             "validation": np.stack([VALIDATION] * 2), "test": at_best([0.04 + OFF, trap + OFF[::-1]]), **done,
         },
     }  # fmt: skip
-    trained = np.arange(len(list_leading_steps(setting.wait)))[:, None] <= setting.wait
+    trained = np.arange(len(list_leading_step_counts(setting.wait)))[:, None] <= setting.wait
     for k, reading in enumerate(readings):
         by_step = np.where(trained, known[k] + OFF, longer[k] + OFF[::-1])
         pooled = np.broadcast_to(together + OFF[::-1], by_step.shape) if k == 1 else by_step
@@ -108,7 +108,7 @@ def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_fir
 
 def test_a_figure_is_on_gradients_over_the_initial_gain_and_the_headline_until_networks_are_trained():
     found = report(SETTING, made_up())
-    assert found.headline == "Yes: layer norm has 5.0% errors on longer sequences, batch norm 9.0%."
+    assert found.headline == "Yes: on longer sequences layer norm averages 5.0% errors, batch norm 9.0%."
     together, apart = found.figures[1].panels
     assert [curve.name for curve in together.curves] == ["No norm", "Batch", "Layer"]
     np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(FIRST_GAINS), rtol=1e-3)

@@ -69,7 +69,7 @@ def test_the_verdict_says_at_which_sizes():
     assert "at 16,384, 131,072 and 1,048,576 elements" in says
     assert "in PyTorch’s layers, forward, 2 (2 to 2), 2 (2 to 2), 2 (2 to 2): RMS norm is faster at all sizes" in says
     assert "RMS norm is faster at 1,048,576 elements, slower at 16,384 elements" in says
-    assert "in the general form, forward, 1 (0.98 to 1), 1 (0.98 to 1), 1 (0.98 to 1): there is no clear" in says
+    assert "in this app’s code, forward, 1 (0.98 to 1), 1 (0.98 to 1), 1 (0.98 to 1): there is no clear" in says
     assert "RMS norm is slower at all sizes" in says
 
 

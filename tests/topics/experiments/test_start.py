@@ -53,7 +53,7 @@ def test_the_verdict_counts_clear_differences(error, word, said):
 
 def test_the_level_of_the_usual_first_values_is_said_at_the_rate_that_validation_digits_chose():
     told = report(Setting(), made_up(Setting(), lambda gain, bias: 0.02 if (gain, bias) == (1, 0) else 0.1))
-    assert told.headline == "Layer norm: 2% to 10% test error, by first γ and β."
+    assert told.headline == "Layer norm: 2% to 10% test error, by initial γ and β."
     assert "test error 2.0 ± 0.2% from γ = 1, β = 0" in told.verdict.says
     assert "All means lie between 2.0% and 10.0%." in told.verdict.says
 

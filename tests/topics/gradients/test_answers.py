@@ -12,7 +12,7 @@ from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.gradients.answers import ANSWER_NAMES, MAX_ELEMENTS, AnswerVerdict, judge_answer, make_inputs
-from normviz.topics.gradients.layouts import parameter_to_tensor
+from normviz.topics.gradients.layouts import reshape_parameter
 from normviz.topics.gradients.mistakes import MISTAKES
 
 PLACES = {"wrong-axis", "channels-last", "channels-first", "group-size"}
@@ -104,7 +104,7 @@ def test_what_the_core_computes_is_right(key, layout, dtype):
     x, dout = (parse_layout(layout).to_tensor(inputs[name]) for name in ("x", "dout"))
     if scheme.fields and scheme.eps is None and np.any(normalize(x, scheme, 0.0).deviation == 0):
         return
-    wide = {n: parameter_to_tensor(inputs[n], scheme, n, layout, inputs["x"].shape) for n in ("gamma", "beta")}
+    wide = {n: reshape_parameter(inputs[n], scheme, n, layout, inputs["x"].shape) for n in ("gamma", "beta")}
     eps = float(inputs["eps"])
     found = compute_gradients(x, dout, scheme, eps, wide["gamma"], wide["beta"])
     y = normalize(x, scheme, eps, wide["gamma"], wide["beta"]).y

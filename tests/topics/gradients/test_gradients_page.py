@@ -141,6 +141,13 @@ def test_every_step_says_what_it_adds(step):
     assert len(at.table) == (STEPS[step] in ("droot", "dv", "dmean", "dx"))
 
 
+def test_rms_norm_has_no_path_through_the_mean():
+    at = open_page(back=str(LAST_STEP), centred="0")
+    assert "The two paths **add up**. All ∂L/∂x sum to" in said(at)
+    assert "②" not in str(plots(at)["chain"]["figure"]["layout"]["annotations"])
+    assert [name[0] for name in at.table[0].value.iloc[:2, 0]] == ["①", "③"]
+
+
 def test_the_last_step_says_what_the_mean_gives_back():
     at = open_page(back=str(LAST_STEP))
     assert "The mean received −0.408" in said(at)

@@ -8,7 +8,7 @@ from lab_page import plots
 from test_model_page import opened
 
 from normviz.core.fields import FULL, OWN, Rule
-from normviz.topics.model.channels import compare_after_pass, compare_batch_with_running
+from normviz.topics.model.channels import compare_batch_statistics, compare_running_variances
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.state import read_example
 
@@ -28,7 +28,7 @@ def rows(mean, variance, running_mean, running_variance):
     ],
 )
 def test_the_heading_names_the_largest_difference(statistics, name, heading):
-    averages = compare_batch_with_running(statistics, eps=0.0)
+    averages = compare_batch_statistics(statistics, eps=0.0)
     assert heading in averages.heading
     assert averages.name.endswith(name)
     expected = statistics[[0, 2]] if name == "mean" else np.sqrt(statistics[[1, 3]])
@@ -36,22 +36,22 @@ def test_the_heading_names_the_largest_difference(statistics, name, heading):
 
 
 def test_channels_without_finite_numbers_are_left_out():
-    averages = compare_batch_with_running(rows([np.nan, 1, 2], [1, -5, 1], [0, 0, 2], [1, 1, 3]), eps=1.0)
+    averages = compare_batch_statistics(rows([np.nan, 1, 2], [1, -5, 1], [0, 0, 2], [1, 1, 3]), eps=1.0)
     np.testing.assert_allclose(list(averages.values.values()), [[2**0.5], [2]])
-    assert compare_batch_with_running(rows([0], [1], [0], [0]), eps=0.0) is None
-    assert compare_batch_with_running(rows([0], [0], [0], [1]), eps=0.0) is None  # divided by 0, infinitely often
+    assert compare_batch_statistics(rows([0], [1], [0], [0]), eps=0.0) is None
+    assert compare_batch_statistics(rows([0], [0], [0], [1]), eps=0.0) is None  # divided by 0, infinitely often
 
 
 def test_the_figure_is_that_of_layers_with_running_averages():
     batch, running = plots(opened(layer="layer1.bn1"))["channels"]["figure"]["data"][1:]
     layer = read_example("resnet").choose_row("layer1.bn1")
-    averages = compare_batch_with_running(layer.recorded.statistics, layer.eps)
+    averages = compare_batch_statistics(layer.recorded.statistics, layer.eps)
     np.testing.assert_allclose([batch["y"], running["y"]], list(averages.values.values()), rtol=1e-6)
     assert plots(opened(layer="norm"))["channels"]["figure"]["data"][0]["type"] == "heatmap"
 
 
 def test_far_apart_deviations_have_a_logarithmic_axis():
-    averages = compare_batch_with_running(rows([0, 0], [1, 1], [0, 0], [9, 9]), eps=0.0)
+    averages = compare_batch_statistics(rows([0, 0], [1, 1], [0, 0], [9, 9]), eps=0.0)
     assert draw_channels(averages).layout["yaxis"]["type"] == "linear"
     wide = averages._replace(values={"a": np.ones(2), "b": np.full(2, 300.0)})
     assert draw_channels(wide).layout["yaxis"]["type"] == "log"
@@ -61,7 +61,7 @@ def test_a_frozen_layer_shows_its_running_averages_before_and_after_a_pass():
     _, before, after = plots(opened(layer="bn1"))["channels"]["figure"]["data"]
     statistics = read_example("resnet").choose_row("bn1").recorded.statistics
     np.testing.assert_allclose([before["y"], after["y"]], statistics[[3, 5]], rtol=1e-6)
-    assert compare_after_pass(statistics[:4]) is None
+    assert compare_running_variances(statistics[:4]) is None
 
 
 def test_a_wrong_axis_is_drawn_beside_the_one_that_is_meant():

@@ -224,6 +224,15 @@ def test_only_batches_with_others_have_the_cases_that_need_others(batch):
     assert any("drifted away" in why for *_, why in words.values()) == (batch > 1)
 
 
+@pytest.mark.parametrize("group", accuracy.SHOWN_CASES)
+def test_a_group_of_mistakes_shows_its_rows_alone(group):
+    view, convention = {"share": 0.1, "batch": 16, "mistakes": group}, CONVENTIONS["pytorch"]
+    words = accuracy.describe_cases(view, convention)
+    rows = [row.name for row in accuracy.build_case_rows({}, view, convention)]
+    assert sorted(rows) == sorted(words[key][0] for key in accuracy.SHOWN_CASES[group])
+    assert len(accuracy.build_case_rows({}, view | {"mistakes": "all"}, convention)) == len(words) > len(rows)
+
+
 @pytest.mark.heavy
 def test_the_headline_of_batches_of_one_is_of_a_case_that_they_have():
     at = settled(open_now(batch="1", framework="keras", seed="41"))

@@ -73,7 +73,7 @@ def test_evaluation_is_torchs_after_the_same_batches():
     for batch in batches:
         model(torch.as_tensor(batch))
     found = network.TrainedNetworks(one, *(np.stack(part) for part in zip(*moments, strict=True)))
-    kept = cases.compute_training_averages(found, NetworkTraining(16, eps, 0), PYTORCH, 0.1).last
+    kept = cases.compute_training_averages(found, NetworkTraining(16, eps, 0), PYTORCH, 0.1).final_averages
     tests, classes = network.load_input_rows(test=True)
     logits = one.run(tests, network.split_moments(kept)).logits[0]
     expected = model.eval()(torch.as_tensor(tests)).detach()

@@ -55,7 +55,7 @@ def test_running_averages_and_evaluation_are_torchs(setting, momentum):
     averages = compute_running_averages(
         seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], momentum
     )
-    for step, z in enumerate(running.stream_summed_inputs(setting)):
+    for step, z in enumerate(running.compute_stream_pre_activations(setting)):
         np.testing.assert_allclose(averages.mean[step], layer.running_mean, **CLOSE)
         np.testing.assert_allclose(averages.variance[step], layer.running_var, **CLOSE)
         y = layer(for_torch(z)).detach().movedim(1, -1).reshape(z.shape)
@@ -79,7 +79,7 @@ def test_running_averages_are_those_of_keras(momentum):
     setting = SETTINGS[1]
     layer, seen = keras.layers.BatchNormalization(momentum=momentum), running.trace_stream(setting)
     averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["keras"], momentum)
-    for z in running.stream_summed_inputs(setting, range(30)):
+    for z in running.compute_stream_pre_activations(setting, range(30)):
         layer(torch.as_tensor(z[:, 0, 0], dtype=torch.float32), training=True)
     for own, kept in ((averages.mean, layer.moving_mean), (averages.variance, layer.moving_variance)):
         np.testing.assert_allclose(own[30], keras.ops.convert_to_numpy(kept), rtol=2e-5, atol=2e-6)
@@ -119,9 +119,9 @@ def test_the_lag_of_a_steady_drift(share):
 def test_batch_and_population_statistics_are_torchs(setting):
     seen = running.trace_stream(setting)
     for step in (0, 7, BATCHES - 1):
-        z = torch.as_tensor(running.stream_summed_inputs(setting, [step])[0]).reshape(-1, UNITS)
+        z = torch.as_tensor(running.compute_stream_pre_activations(setting, [step])[0]).reshape(-1, UNITS)
         everything = torch.as_tensor(
-            running.compute_summed_inputs(running.load_digit_split()[0], setting, step)
+            running.compute_layer_pre_activations(running.load_digit_split()[0], setting, step)
         ).reshape(-1, UNITS)
         for values, mean, variance in (
             (z, seen.mean, seen.variance),
@@ -139,7 +139,7 @@ def test_a_layer_is_torchs(setting):
     )
     kernel = running.PATCH_SIDES[setting.layer]
     z = torch.nn.functional.conv2d(pictures[:, None], w.T.reshape(UNITS, 1, kernel, kernel)).movedim(1, -1)
-    np.testing.assert_allclose(running.compute_summed_inputs(pictures.numpy(), setting, 9), z, **CLOSE)
+    np.testing.assert_allclose(running.compute_layer_pre_activations(pictures.numpy(), setting, 9), z, **CLOSE)
 
 
 def test_train_and_test_digits_are_apart():
@@ -164,9 +164,9 @@ def test_merged_shards_are_the_whole(counts, seed):
 def test_the_shards_of_a_batch(setting, devices):
     if devices > setting.batch:
         with pytest.raises(InvalidInput, match="1 to 1 can"):
-            running_effects.split_among_devices(setting, devices)
+            running_effects.split_batch_among_devices(setting, devices)
         return
-    counts, parts = running_effects.split_among_devices(setting, devices, 3)
+    counts, parts = running_effects.split_batch_among_devices(setting, devices, 3)
     assert counts.sum() == setting.element_count
     seen = running.trace_stream(setting)
     merged = running.merge_moments(counts, *parts)
@@ -178,7 +178,7 @@ def test_the_shards_of_a_batch(setting, devices):
 @pytest.mark.parametrize("eps", [DEFAULT_EPS, 0.1])
 def test_folded_is_unfolded_and_torchs(setting, eps):
     frozen = frozen_of(setting)
-    folded, residual = running_effects.fold_and_compare(setting, frozen, eps)
+    folded, residual = running_effects.fold_and_compare_outputs(setting, frozen, eps)
     assert residual < 1e-14
     layer, x = torch_layer(setting).eval(), running.extract_patches(running.load_digit_split(test=True)[0], setting)
     with torch.no_grad():
@@ -197,7 +197,9 @@ def test_folded_is_unfolded_and_torchs(setting, eps):
 def test_the_bias_of_the_variance(layer):
     setting = Setting(layer)
     found = running_effects.sample_batch_statistics(setting, (2, 8, 64))
-    everything = running.compute_batch_statistics(running.compute_summed_inputs(running.load_digit_split()[0], setting))
+    everything = running.compute_batch_statistics(
+        running.compute_layer_pre_activations(running.load_digit_split()[0], setting)
+    )
     np.testing.assert_allclose(found.population.mean, everything.mean, **CLOSE)
     np.testing.assert_allclose(found.population.variance, everything.variance, **CLOSE)
     np.testing.assert_allclose(found.variance, found.expected, rtol=0.03)
@@ -227,7 +229,7 @@ def test_the_standard_error_of_the_variance_is_that_of_all_batches(size, seed):
 
 def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
     found, n = running_effects.sample_batch_statistics(Setting(seed=7), (2, 16)), np.array([[2], [16]])
-    x, whole = running.compute_summed_inputs(running.load_digit_split()[0], Setting(seed=7)), found.population
+    x, whole = running.compute_layer_pre_activations(running.load_digit_split()[0], Setting(seed=7)), found.population
     kurtosis = np.mean((x - whole.mean) ** 4, axis=(0, 1, 2)) / whole.variance**2
     known = (n - 1) ** 2 / n**3 * whole.variance**2 * (kurtosis - (n - 3) / (n - 1))
     np.testing.assert_allclose(found.expected_variance_error, np.sqrt(known), rtol=1e-9)
@@ -237,7 +239,7 @@ def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
 def test_the_bias_is_that_of_batches_that_are_normalized(layer):
     """The same, without the short cut over each digit's own statistics."""
     setting = Setting(layer)
-    z = running.compute_summed_inputs(running.load_digit_split()[0], setting)
+    z = running.compute_layer_pre_activations(running.load_digit_split()[0], setting)
     chosen = np.random.default_rng(0).integers(0, len(z), (4000, 2))
     measured = running.compute_batch_statistics(z[chosen]).variance.mean(0)
     np.testing.assert_allclose(measured, running_effects.sample_batch_statistics(setting, (2,)).expected[0], rtol=0.06)
@@ -246,7 +248,7 @@ def test_the_bias_is_that_of_batches_that_are_normalized(layer):
 @pytest.mark.parametrize("scheme", running_effects.COMPARED_SCHEMES, ids=lambda scheme: scheme.key)
 @pytest.mark.parametrize("layer", running.LAYERS)
 def test_other_examples_matter_where_the_field_spans_the_batch(scheme, layer):
-    (outputs,) = running_effects.normalize_among_others(Setting(layer, 4), [scheme]).values()
+    (outputs,) = running_effects.normalize_in_random_batches(Setting(layer, 4), [scheme]).values()
     assert outputs.shape == (running_effects.DRAW_COUNT, UNITS)
     spans = any(field.rules[0].kind != "own" for field in scheme.fields)
     assert (np.ptp(outputs, axis=0) > 0.1).any() == spans
@@ -255,7 +257,7 @@ def test_other_examples_matter_where_the_field_spans_the_batch(scheme, layer):
 
 def test_other_examples_matter_less_in_large_batches():
     spread = [
-        running_effects.normalize_among_others(Setting(batch=n), [SCHEMES["batch"]])["batch"].std(0)
+        running_effects.normalize_in_random_batches(Setting(batch=n), [SCHEMES["batch"]])["batch"].std(0)
         for n in (4, 16, 64)
     ]
     assert (spread[0] > spread[1]).all()

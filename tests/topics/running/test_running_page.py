@@ -43,6 +43,10 @@ def view_of(at):
     return {param.name: at.session_state[param.key] for param in PARAMS}
 
 
+def layout_of(at):
+    return plots(at)["stream"]["figure"]["layout"]
+
+
 def press(at, name):
     return sound(next(button for button in at.button if button.label == name).click().run())
 
@@ -91,6 +95,18 @@ def test_the_stream_shows_the_core_up_to_the_position():
     }
 
 
+@pytest.mark.parametrize(("statistic", "symbol"), [("mean", r"\mu"), ("variance", r"\sigma^2")])
+def test_one_statistic_is_shown_over_the_first_batches(statistic, symbol):
+    at = open_page(statistic=statistic, window="5", step="1")
+    (axis,) = {tuple(axis["range"]) for key, axis in layout_of(at).items() if key.startswith("xaxis")}
+    assert 5 < axis[1] < 6
+    assert len(traces(at, "stream")) == 4
+    (update,) = at.latex
+    assert symbol in update.value
+    assert update.value.count("run") == 1
+    assert statistic in plots(at)["stream"]["alt"].lower()
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("layer", running.LAYERS)
 def test_the_switch_changes_what_the_same_digits_become(layer, theme):
@@ -99,7 +115,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     setting, unit = Setting(layer, 8), 1
     seen = running.trace_stream(setting, 0.1)
     kept = compute_running_averages(seen.mean, seen.variance, setting.element_count, CONVENTIONS["pytorch"], 0.1)
-    x = running.stream_summed_inputs(setting, [39])[0][:, setting.output_side // 2, setting.output_side // 2, unit]
+    x = running.compute_stream_pre_activations(setting, [39])[0][
+        :, setting.output_side // 2, setting.output_side // 2, unit
+    ]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
     own = seen.mean[39, unit], seen.variance[39, unit]
@@ -190,10 +208,9 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
         assert any("During training the weights change" in text for text in texts(at.caption))
     whole = running.trace_stream(Setting(drift=2.0)).population_mean[:, 0]
     assert (
-        titles["2"][0]
-        == f"Mean of neuron 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
+        titles["2"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
     )
-    assert titles["0"][0] == f"Mean of neuron 1<br>population stays at {format_decimals(whole[0])}"
+    assert titles["0"][0] == f"Mean of neuron 1<br>all digits: {format_decimals(whole[0])}"
 
 
 def test_a_panel_has_titles_on_its_axes():
@@ -215,7 +232,7 @@ def test_before_the_first_batch():
     at = open_page(step="0", mode="inference")
     assert pairs(at)["Running averages"][1] == "1.000"  # nothing is averaged yet
     assert not at.latex  # no update
-    x = running.stream_summed_inputs(Setting(), [0])[0][0, 0, 0, 0]
+    x = running.compute_stream_pre_activations(Setting(), [0])[0][0, 0, 0, 0]
     inferred = next(trace for trace in traces(at, "batch") if trace.get("name") == "x̂ in inference")
     np.testing.assert_allclose(inferred["y"][0], x / np.sqrt(1 + DEFAULT_EPS))
 
@@ -317,7 +334,7 @@ def test_every_panel(link, layer):
 def test_the_panels_numbers_are_the_cores():
     setting, unit = Setting(drift=0.0), 0
     shown = {trace["name"].split("  ")[0]: trace["x"] for trace in traces(open_page(panel="companions"), "effect")}
-    for key, outputs in running_effects.normalize_among_others(setting).items():
+    for key, outputs in running_effects.normalize_in_random_batches(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
@@ -325,7 +342,7 @@ def test_other_examples_are_shown_at_the_epsilon_of_the_page():
     at = open_page(panel="companions", eps="1")
     shown = {trace["name"].split("  ")[0]: np.asarray(trace["x"]) for trace in traces(at, "effect")}
     for eps, same in ((1.0, True), (DEFAULT_EPS, False)):
-        outputs = running_effects.normalize_among_others(Setting(drift=0.0), eps=eps)["batch"][:, 0]
+        outputs = running_effects.normalize_in_random_batches(Setting(drift=0.0), eps=eps)["batch"][:, 0]
         assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
 
 

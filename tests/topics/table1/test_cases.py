@@ -10,7 +10,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.table1.cases import describe_case_twin, describe_table_row, explain_case_answer, format_hint
 from normviz.topics.table1.grid import build_grid_data
-from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.pictures import render_change_picture
 from normviz.topics.table1.results import TableResultCache
 from normviz.topics.table1.table import build_cells
 from normviz.topics.table1.twin_plot import build_loss_plot, build_output_plot, is_visible
@@ -25,7 +25,7 @@ ALL = pytest.mark.parametrize("key", TRANSFORMATIONS)
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_the_picture_frames_what_is_changed(key, layer):
     change = TRANSFORMATIONS[key]
-    html = render_change(change, replace(SETTING, layer=layer), "×")
+    html = render_change_picture(change, replace(SETTING, layer=layer), "×")
     *others, twin = html.split('<div class="row">')[1:]
     assert [row.count("<img") for row in (*others, twin)] == [4] * (3 if change.factor is None else 2)
     assert "changed" not in "".join(others)

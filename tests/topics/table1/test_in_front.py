@@ -63,8 +63,8 @@ def test_layer_norm_of_ones_own_behind_weight_norm_is_the_row_of_that_name(layer
     assert [replace(cell, scheme="layer-weight", rounding=0.0) for cell in own] == [
         replace(cell, rounding=0.0) for cell in row
     ]
-    assert {cell.row for cell in row} == {"layer-weight"}
-    assert {cell.row for cell in own} == {"custom behind weight"}
+    assert {cell.row_name for cell in row} == {"layer-weight"}
+    assert {cell.row_name for cell in own} == {"custom behind weight"}
 
 
 @LAYERS

@@ -212,8 +212,10 @@ def test_the_plane_names_all_that_it_shows(theme, step):
     for trace, (name, points) in zip(shown, paths.items(), strict=True):
         assert trace.name == name
         np.testing.assert_array_equal(trace.x, points[: step + 1, 0])
-    assert [(each.text, each.y[0]) for each in (start, lowest)] == [(("start",), 2), (("lowest loss",), 0.5)]
+    assert [(each.text, each.y[0]) for each in (start, lowest)] == [(("w at start",), 2), (("lowest loss",), 0.5)]
     assert [each.textposition for each in (start, lowest)] == ["top left", "bottom left"]  # away from each other
+    (arrow,) = figure.layout.annotations
+    assert (arrow.ax, arrow.ay, arrow.x, arrow.y) == (0, 0, 1, 2)
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert axes[1].scaleanchor == "x"
@@ -239,7 +241,9 @@ def test_an_axis_holds_what_is_drawn_on_it(values, kind):
     low, high = figure.layout.yaxis.range
     assert figure.layout.yaxis.type == kind
     drawn = np.asarray(figure.data[0].y)
-    assert np.all((low < (shown := np.log10(drawn) if kind else drawn)) & (shown < high))
+    shown = np.log10(drawn) if kind else drawn
+    assert np.all((low <= shown) & (shown < high))
+    assert kind or low <= 0
 
 
 def test_the_lowest_loss_is_where_the_gradient_is_0():

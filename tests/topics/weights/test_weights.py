@@ -17,7 +17,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.data.digits import cut_patches, load_digits
 from normviz.topics.weights import weights as core
-from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
+from normviz.topics.weights.figures import draw_ellipses, draw_stretch_histograms
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
     apply_weight_norm,
@@ -264,7 +264,7 @@ def test_an_ellipse_of_one_direction_is_a_line():
 @EVERY_THEME
 def test_histograms_of_ratios(theme):
     kinds = {"before": np.array([0.1, 0.2, 0.2, 1.5]), "after": np.array([0.7])}
-    figure = checked(draw_ratio_histograms(kinds, theme))
+    figure = checked(draw_stretch_histograms(kinds, theme))
     assert [(bars.name, sum(bars.y)) for bars in figure.data] == [("before", 1), ("after", 1)]
     assert figure.layout.xaxis.range[1] > 1.5
     assert [shape.x0 for shape in figure.layout.shapes] == [1]

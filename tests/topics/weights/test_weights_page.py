@@ -117,7 +117,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     assert "At first w = 4 · v" in shown
-    assert "as if the learning rate were 4 · 4 = **16** times as large" in shown
+    assert "as if the learning rate were (g/‖v‖)² = 4 · 4 = **16** times as large" in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -126,17 +126,17 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
 @pytest.mark.parametrize(
     ("setting", "signs", "words"),
     [
-        (Setting(), (-1, -1), "Yes, here: 15 steps with weight norm reach the loss of 200 without."),
+        (Setting(), (-1, -1), "Yes, here: the same loss takes 15 steps with weight norm, 200 without."),
         (Setting(rate=1.0), (-1, 0), "Here it is faster at first. After 200 steps both losses are about equal."),
         (
             Setting(start=2.0, length=2.0),
             (0, -1),
-            "Yes, here: 173 steps with weight norm reach the loss of 200 without.",
+            "Yes, here: the same loss takes 173 steps with weight norm, 200 without.",
         ),
         (Setting(length=1.0, rate=3.0), (0, 0), "Here it is as fast at first. After 200 steps both losses are"),
-        (Setting(start=4.0), (0, 1), "No, here: 157 steps without weight norm reach the loss of 200 with it."),
+        (Setting(start=4.0), (0, 1), "No, here: the same loss takes 200 steps with weight norm, 157 without."),
         (Setting(start=4.0, rate=1.0), (1, 0), "Here it is slower at first. After 200 steps both losses are"),
-        (Setting(start=10.0), (1, 1), "No, here: 42 steps without weight norm reach the loss of 200 with it."),
+        (Setting(start=10.0), (1, 1), "No, here: the same loss takes 200 steps with weight norm, 42 without."),
         (Setting(rate=100.0), (1, -1), "Here the loss ends at 0.10 with weight norm, at 0.17 without."),
     ],
 )
@@ -149,12 +149,14 @@ def test_the_headline_is_the_answer_of_the_setting(setting, signs, words):
     assert f"### {words}" in said(at)
     assert f"### {words}" not in said(open_page(**link, step=str(STEPS - 1)))
     arrows = [each for each in plots(at)["loss"]["figure"]["layout"].get("annotations", ()) if each["showarrow"]]
-    assert len(arrows) == ("reach" in words)
+    assert len(arrows) == ("the same loss" in words)
     for arrow in arrows:
         better, other = (weight, plain) if signs[1] < 0 else (plain, weight)
-        assert f" {arrow['x']} steps" in words
+        ends = arrow["x"], arrow["ax"]
+        assert [int(number) for number in re.findall(r"\d+", words)] == list(ends if signs[1] < 0 else ends[::-1])
         assert arrow["y"] == arrow["ay"] == other[-1]
-        assert better[arrow["x"] - 1] > other[-1] >= better[arrow["x"]]
+        for losses, end in zip((better, other), ends, strict=True):
+            assert losses[:end].min() > other[-1] >= losses[end]
 
 
 def test_a_run_that_ends_no_lower_than_it_began_has_no_equal_loss():
@@ -190,11 +192,9 @@ def test_equal_lengths_have_no_other_learning_rate():
     assert list(drawn(at, "loss")) == [*RUN_NAMES.values()]
     run = runs_of(Setting(start=4.0))["weight"]
     ratio = run.g[-1] / run.lengths[-1]
-    assert (
-        f"At first w = v, so weight norm turns w as fast as training w itself. After 200 steps w = {ratio:.3g} · v"
-        in (said(at))
-    )
-    assert f"as if the learning rate were {ratio:.3g} · {ratio:.3g} = **{ratio**2:.3g}** times as large" in said(at)
+    g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
+    assert f"At first w = v, so both turn w equally fast. After 200 steps g = {g} and ‖v‖ = {length}." in said(at)
+    assert f"as if the learning rate were ({g}/{length})² = **{ratio**2:.2g}** times as large" in said(at)
     assert not at.toggle
 
 

@@ -79,7 +79,7 @@ def test_shipped_results_are_computed_by_this_code():
     setting = saturation.Setting(rate=1.0)
     for normalized, name in learning.KIND_NAMES.items():
         again, shipped = (
-            saturation.train_and_measure(setting, normalized, 2).learned,
+            saturation.train_and_measure(setting, normalized, 2).final_results,
             learning.find_shipped_results(setting)[name],
         )
         np.testing.assert_allclose(again.accuracy[:3], shipped.accuracy[:3, :2], atol=0.02)

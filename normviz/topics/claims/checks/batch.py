@@ -25,8 +25,8 @@ from normviz.topics.running.stream import (
     Setting,
     compute_batch_statistics,
     compute_population,
+    compute_stream_pre_activations,
     merge_moments,
-    stream_summed_inputs,
     trace_stream,
 )
 from normviz.topics.why import saturation
@@ -141,12 +141,12 @@ def check_inference_map(seed: int) -> Iterator[Trial]:
     def folded(each: int) -> float:
         setting, seen = Setting(seed=each), trace_stream(Setting(seed=each))
         averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, keras, momentum)
-        return effects.fold_and_compare(setting, averages.last)[1]
+        return effects.fold_and_compare_outputs(setting, averages.final_averages)[1]
 
     def lagging(behind: int, each: int) -> float:
         setting, whole = Setting(seed=each), compute_population(Setting(seed=each))
         averages = compute_running_averages(*whole, setting.element_count, keras, momentum)
-        return find_largest_difference(averages.last.mean, whole.mean[-1 - behind]).residual
+        return find_largest_difference(averages.final_averages.mean, whole.mean[-1 - behind]).residual
 
     what = "difference of the outputs with batch norm folded into the weights from those step by step"
     yield expect_equal(what, repeat_over_seeds(seed, folded))
@@ -283,7 +283,7 @@ def check_batch_dependence(seed: int) -> Iterator[Trial]:
 
     def deviation(key: str, each: int) -> float:
         setting = Setting("dense", drift=0.0, seed=each)
-        return float(effects.normalize_among_others(setting, (SCHEMES[key],))[key].std(axis=0).max())
+        return float(effects.normalize_in_random_batches(setting, (SCHEMES[key],))[key].std(axis=0).max())
 
     values = repeat_over_seeds(seed, partial(deviation, "batch"))
     yield expect_at_least("standard deviation of batch norm's x̂ of one digit over mini-batches", values, 0.01)
@@ -331,8 +331,8 @@ def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that compare statistics of a mini-batch on three devices: merged, per device, averaged variances."""
 
     def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
-        return *effects.split_among_devices(Setting(seed=each), DEVICE_COUNT), compute_batch_statistics(
-            stream_summed_inputs(Setting(seed=each), [0])[0]
+        return *effects.split_batch_among_devices(Setting(seed=each), DEVICE_COUNT), compute_batch_statistics(
+            compute_stream_pre_activations(Setting(seed=each), [0])[0]
         )
 
     def off(found: Moments, whole: Moments) -> float:

@@ -49,8 +49,8 @@ TRAINING_STEPS = 50
 """Training steps of the networks of this module."""
 
 
-def repeat_named_over_seeds(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Call `measure` with each seed from `seed` on; return its numbers by name, each with one value per seed."""
+def repeat_named_measurements(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return what `measure` returns, a dict of numbers, for each seed from `seed` on: by name, one number per seed."""
     found = [measure(each) for each in list_seeds(seed)]
     return {name: tuple(float(row[name]) for row in found) for name in found[0]}
 
@@ -78,7 +78,7 @@ def check_affine_gradients(seed: int) -> Iterator[Trial]:
             "from its ∂L/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
         }
 
-    yield from (expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items())
+    yield from (expect_equal(what, values) for what, values in repeat_named_measurements(seed, gaps).items())
 
 
 @CLAIMS.add("N02", "000", "wrong", "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
@@ -99,7 +99,7 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
             "own": compute_residual(compute_diagonal_gradient(at.x, np.ones(EXAMPLE_SHAPE), LAYER_NORM, 0.0), own),
         }
 
-    found = repeat_named_over_seeds(seed, gaps)
+    found = repeat_named_measurements(seed, gaps)
     yield expect_equal("largest difference from autograd's ∂L/∂aᵢ: of the term through hᵢ alone", found["alone"])
     yield expect_equal("of the sum over all units", found["all"], fact=True)
     yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True)
@@ -120,19 +120,19 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
         exact = 2 * s * compute_gradients(at.x, at.dy, LAYER_NORM, SMOOTHING_EPS, at.gain).deps
         return {"sum": compute_residual(terms.sum(), exact), "first": compute_residual(terms.ravel()[0], exact)}
 
-    found = repeat_named_over_seeds(seed, gaps)
+    found = repeat_named_measurements(seed, gaps)
     yield expect_equal("difference from ∂L/∂s, relative: of the formula summed over the units", found["sum"])
     yield expect_equal("of the formula at the first unit alone", found["first"])
 
 
-def measure_exponents(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Return `compute_scaling_power` by scheme, with one power per seed, for "normal" or "bernoulli" `outputs`."""
+def measure_scaling_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
+    """Return by scheme the powers, one per seed, with which the Fisher block "w" or "γ" grows with `change`."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
         return {key: fisher.compute_scaling_power(key, model, block, change) for key in fisher.SCHEME_KEYS}
 
-    return repeat_named_over_seeds(seed, measure)
+    return repeat_named_measurements(seed, measure)
 
 
 def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
@@ -156,7 +156,7 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
             "other": twins[0],
         }
 
-    block, found = measure_exponents(seed, "w", "length"), repeat_named_over_seeds(seed, measure)
+    block, found = measure_scaling_powers(seed, "w", "length"), repeat_named_measurements(seed, measure)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
@@ -176,7 +176,9 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how the Fisher information of the gain scales with the weights and with the data."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
-        rows = [measure_exponents(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys]
+        rows = [
+            measure_scaling_powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys
+        ]
         return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
 
     def off(outputs: str) -> tuple[float, ...]:
@@ -192,7 +194,7 @@ def check_gain_learning(seed: int) -> Iterator[Trial]:
     values = scaled("length", "batch", "layer")
     yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
     yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
-    values = measure_exponents(seed, "γ", "length")["none"]
+    values = measure_scaling_powers(seed, "γ", "length")["none"]
     yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)
@@ -253,7 +255,7 @@ def check_larger_eps(seed: int) -> Iterator[Trial]:
             found["τ"] = max(found["τ"], layer["weight-matrix-recentering"], batch["dataset-recentering"])
         return found
 
-    found = repeat_named_over_seeds(seed, measure)
+    found = repeat_named_measurements(seed, measure)
     shifted, unpredicted = found.pop("τ"), found.pop("predicted")
     start, *others = found.items()
     yield expect_equal(f"how far δ = 3, where layer norm cancels it, changes x̂: {start[0]}", start[1], fact=True)
@@ -280,7 +282,7 @@ def check_adam_rate(seed: int) -> Iterator[Trial]:
             for expect_power, measure_layer_gap in row.items()
         }
 
-    found = repeat_named_over_seeds(seed, measure)
+    found = repeat_named_measurements(seed, measure)
     what = "how far the scores of a twin that starts from 3W come away with Adam at 3 times η"
     yield expect_equal(what, found["adam 1"])
     yield expect_at_least("how far they come away with Adam at η", found["adam 0"], 0.01)

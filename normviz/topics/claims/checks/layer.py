@@ -15,17 +15,17 @@ from normviz.topics.claims.checks.tensors import (
     CONV_SHAPE,
     DENSE_SHAPE,
     LAYER_NORM_VARIANTS,
+    measure_change_shares_by_seed,
     measure_identity_gap,
     measure_scheme_gap,
     measure_torch_gap,
-    repeat_change_shares,
 )
 from normviz.topics.claims.claim import ClaimList
 from normviz.topics.claims.seeds import repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
-from normviz.topics.running.stream import BATCHES, Setting, stream_summed_inputs, trace_stream
+from normviz.topics.running.stream import BATCHES, Setting, compute_stream_pre_activations, trace_stream
 
 CLAIMS = ClaimList()
 """The claims of this topic, in the order of the page."""
@@ -43,18 +43,18 @@ def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that measure which x̂ change with one unit of one example, in a dense layer and in a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
-        own, others = repeat_change_shares("layer", shape, seed)
+        own, others = measure_change_shares_by_seed("layer", shape, seed)
         yield expect_at_least(f"{own_share}, {name} layer", own, 1)
         yield expect_at_most(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0)
     for key in ("layer-channels", "layer-spatial"):
-        own, _ = repeat_change_shares(key, CONV_SHAPE, seed)
+        own, _ = measure_change_shares_by_seed(key, CONV_SHAPE, seed)
         what = f"{own_share}, conv layer, with statistics over {LAYER_NORM_VARIANTS[key]} alone"
         yield expect_at_most(what, own, 0.5, fact=True)
 
 
 def measure_mini_batch_effect(key: str, seed: int) -> float:
     """Return the largest change of x̂ if a digit is normalized alone, not in its mini-batch, behind a convolution."""
-    x = stream_summed_inputs(Setting("conv", seed=seed), [OBSERVED_BATCH - 1])[0]
+    x = compute_stream_pre_activations(Setting("conv", seed=seed), [OBSERVED_BATCH - 1])[0]
     alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
     return find_largest_difference(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
 
@@ -120,7 +120,7 @@ def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     for key, axes in LAYER_NORM_VARIANTS.items():
         gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
         yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
-    others = [share for key in LAYER_NORM_VARIANTS for share in repeat_change_shares(key, CONV_SHAPE, seed)[1]]
+    others = [share for key in LAYER_NORM_VARIANTS for share in measure_change_shares_by_seed(key, CONV_SHAPE, seed)[1]]
     what = "share of the other examples' x̂ that changes with one unit, over all three variants and all seeds"
     yield expect_at_most(what, others, 0, fact=True)
     what = "largest difference between the source's own code and x̂ over C"
@@ -151,7 +151,7 @@ BLOG_LAYER_NORM = BlogLayerNorm(TOKEN_SHAPE[3:])
 
 
 def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the source's code from layer norm over channels at the same ε, by seed."""
+    """Return the largest difference of the source's code from layer norm over channels at the same ε, one per seed."""
     return repeat_over_seeds(
         seed,
         lambda each: _measure_blog_gap(
@@ -161,7 +161,7 @@ def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
 
 
 def measure_blog_gap_to_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`, by seed."""
+    """Return by seed the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )

@@ -210,7 +210,7 @@ def check_equal_training(seed: int) -> Iterator[Trial]:
 
 
 def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
-    """Return the largest correlation of two channels of a scheme's x̂, on feature maps of digits, by seed."""
+    """Return the largest correlation of two channels of a scheme's x̂, on feature maps of digits, one per seed."""
 
     def largest(each: int) -> float:
         x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), each), scheme, 0.0)
@@ -239,7 +239,7 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
     setting = stream.Setting(seed=seed)
     seen, m = stream.trace_stream(setting), setting.element_count
     ours, same_number, other = (
-        compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
+        compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).final_averages
         for key, number in (("pytorch", PYTORCH_MOMENTUM), ("keras", PYTORCH_MOMENTUM), ("keras", 1 - PYTORCH_MOMENTUM))
     )
     ratio = ours.variance / other.variance * (m - 1) / m
@@ -260,7 +260,7 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
 
 
 def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
-    """Return the largest distance of |x̂| from 1, for random tensors of a shape at ε = 0, by seed."""
+    """Return the largest distance of x̂ from ±1, for random tensors of a shape at ε = 0, one per seed."""
 
     def furthest(each: int) -> float:
         x = SAMPLES["normal"].make(shape, each)

@@ -41,7 +41,7 @@ def measure_transformed_gaps(layer: str, scheme: str, eps: float, seed: int) -> 
 
 
 def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -> tuple[float, ...]:
-    """Return the relative change of a layer's output by one transformation, `change`, by seed from `seed` on."""
+    """Return the relative change of a layer's output by one transformation, `change`, one per seed from `seed` on."""
     place = find_network_index(TRANSFORMATIONS[change])
     return repeat_over_seeds(seed, lambda each: measure_transformed_gaps(layer, scheme, eps, each)[place])
 

@@ -20,19 +20,19 @@ LAYER_NORM_VARIANTS = {"layer": "H, W, C", "layer-channels": "C", "layer-spatial
 
 
 def measure_scheme_gap(key: str, other_key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of two schemes' x̂ on random tensors of a shape, by seed from `seed` on."""
+    """Return the largest difference of two schemes' x̂ on random tensors of a shape, one per seed from `seed` on."""
     return repeat_over_seeds(
         seed, lambda each: compare_schemes(SCHEMES[key], SCHEMES[other_key], shape, seed=each).worst.residual
     )
 
 
 def measure_identity_gap(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of both sides of an identity, a key of `IDENTITIES`, by seed from `seed` on."""
+    """Return the largest difference of the sides of `IDENTITIES[key]`, one per seed from `seed` on."""
     return repeat_over_seeds(seed, lambda each: measure_residual(IDENTITIES[key], sample_uneven(shape, each)))
 
 
 def measure_torch_gap(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of a scheme's x̂ from that of PyTorch's layer, by seed from `seed` on."""
+    """Return the largest difference of a scheme's x̂ from that of PyTorch's layer, one per seed from `seed` on."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
@@ -53,7 +53,7 @@ def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[floa
     return float(np.mean(apart[0])), float(np.mean(apart[1:]))
 
 
-def repeat_change_shares(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def measure_change_shares_by_seed(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the two results of `measure_change_shares` for the scheme `key`, each with one number per seed."""
     own, others = zip(*(measure_change_shares(SCHEMES[key], shape, each) for each in list_seeds(seed)), strict=True)
     return own, others

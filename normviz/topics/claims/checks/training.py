@@ -33,8 +33,7 @@ CLAIMS: tuple[Claim, ...] = (
         "layer norm still trails."),
     make_experiment_claim("B09", "004", "holds", "learning-rate",
         short="Batch norm allows higher learning rates.",
-        condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high, and "
-        "with weight norm it is no higher."),
+        condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high."),
     make_experiment_claim("B11", "004", "holds", "weight-decay",
         short="With normalization, weight decay does not regularize; it sets the learning rate.",
         condition="It only shrinks weights whose length the output ignores."),
@@ -79,7 +78,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of the L1 term are chosen on validation digits. After 400 steps both help batch norm, from seeds 0 to 7 and "
         "not from 8 to 15."),
     make_experiment_claim("F04", "000", "holds-if", "start",
-        short="The first values of γ and β matter.",
+        short="The initial values of γ and β matter.",
         condition="Some hurt; none is clearly better than the usual. These are γ = 1, β = 0.",
         asked=True),
 )  # fmt: skip

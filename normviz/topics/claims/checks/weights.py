@@ -37,7 +37,7 @@ SGD_SETTING = Setting(rate=3.0, length=1.0)
 
 @lru_cache(maxsize=64)
 def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPath:
-    """Train a linear classifier of two digits with 200 steps of SGD; return the path of w, parametrized as `form`."""
+    """Return the path of w, parametrized as `form`, in 200 steps of SGD on digits; `start`: the initial ‖w‖ or ‖v‖."""
     return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 
@@ -285,7 +285,7 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
     says="Batch and layer norm are special cases of divisive normalization.",
     condition="Each averages over another range of the same formula.")  # fmt: skip
 def check_ren_table_2(seed: int) -> Iterator[Trial]:
-    """Yield trials that compare batch norm and layer norm with one formula that averages over the ranges of a table."""
+    """Yield trials that compare batch norm and layer norm with one formula that averages over the ranges of Table 2."""
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))

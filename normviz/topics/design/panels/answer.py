@@ -16,7 +16,7 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.design.demands import SHAPES, get_probe_shape
+from normviz.topics.design.demands import SHAPES, get_normalized_shape
 from normviz.topics.design.search import find_scheme_name
 from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import describe_scheme_steps
@@ -88,7 +88,7 @@ def find_registered_equivalent(scheme: Scheme, layer: str) -> Scheme:
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
-    """Return True if a registered scheme `row` has a weight scheme in front that is not part of its definition."""
+    """Return True if a registered scheme, `row`, has a weight scheme in front that its definition does not include."""
     return row.weight != SCHEMES[row.key].weight
 
 
@@ -96,7 +96,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """Build the URL parameters that open this scheme in the lab and in Table 1, by page."""
     row = find_registered_equivalent(scheme, layer)
     row = scheme if _has_other_weight_scheme(row) else row
-    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_probe_shape(row, layer), strict=True))
+    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_normalized_shape(row, layer), strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
 
@@ -111,7 +111,7 @@ def _choose_eps(scheme: Scheme) -> float:
 
 
 def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
-    """Draw the layer's pre-activations once for each scheme, with the chosen element's field highlighted.
+    """Draw the layer's pre-activations for each scheme, with the elements that it averages with the chosen one.
 
     A scheme that acts on the weights alone leaves them as they are.
     """

@@ -7,7 +7,7 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.demands import Demands, adapt_to_demands
+from normviz.topics.design.demands import Demands, adapt_scheme_to_demands
 from normviz.topics.design.panels.answer import draw_cubes, show_scheme_answer
 from normviz.topics.design.pictures import PICTURE_CHANGES, render_picture_table
 from normviz.topics.design.questions import BEST_KNOWN, describe_answer_count, describe_known_answers, find_question
@@ -69,7 +69,7 @@ def show(view: View, theme: str) -> None:
 
 
 def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
-    """Choose the schemes whose cubes are drawn: well-known answers first, then the simplest; a picked one is included.
+    """Choose the schemes whose cubes are drawn: well-known answers, then the simplest; if `is_picked`, also `chosen`.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
@@ -97,14 +97,14 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
     """Return the picked scheme if it meets the demands, else the best known one; None if there is none."""
     given = parse_pick(view["pick"])
     if given is not None and is_answer(given, demands):
-        return adapt_to_demands(given, demands)
+        return adapt_scheme_to_demands(given, demands)
     known = [row for row in _find_registered_answers(demands) if row.activation_part and row.fields]
     if known:
-        return adapt_to_demands(known[0], demands)
+        return adapt_scheme_to_demands(known[0], demands)
     return schemes[0][0] if schemes else None
 
 
-def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
+def label_offered_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Map URL texts to labels of the schemes offered for choice: named ones, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _find_registered_answers(demands):
@@ -119,7 +119,7 @@ def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dic
 
 def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
     """Show the list of found schemes, from which the visitor picks one."""
-    listed = list_answers(demands, schemes, chosen)
+    listed = label_offered_schemes(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
         "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_store_pick,

@@ -117,7 +117,9 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_shortened_by_eps(forward):
         return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
-    return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
+    return (
+        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. Only the direction of v is left."
+    )
 
 
 def _format_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:

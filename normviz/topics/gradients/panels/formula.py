@@ -59,7 +59,7 @@ def show_formula(view: View, theme: str) -> None:
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
-    """Show a note for schemes that normalize weights too, whose weight part the small tensor leaves out."""
+    """Show a note for schemes that also normalize weights, which the page's small tensor does not show."""
     said = wording.explain_weight_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")

@@ -5,8 +5,8 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.text import format_number
-from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
-from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
+from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain_values, list_step_terms
+from normviz.topics.gradients.chain_figures import draw_graph, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.legend import show_legend
 from normviz.ui.link import View
@@ -31,6 +31,13 @@ STEP_HEADINGS = {
 }
 """The headings of the steps."""
 
+RMS_HEADINGS = STEP_HEADINGS | {
+    "forward": "Forward: two paths from x to x̂",
+    "dmean": "RMS norm has no mean",
+    "dx": "x receives two gradients",
+}
+"""The headings of the steps in RMS norm, which subtracts no mean."""
+
 PATH_SENTENCES = (
     "each x has its own x̂.",
     "each x changes μ, so it changes all x̂.",
@@ -48,75 +55,80 @@ NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so 
 """Why the graph has fewer paths than ways along its arrows."""
 
 
-def show_chain(view: View, theme: str) -> None:
+def show_graph(view: View, theme: str) -> None:
     """Show the computation graph at a step of the backward pass, a sentence on the step, and its terms."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
-    one = compute_chain(x, dxhat, view["eps"])
+    one = compute_chain_values(x, dxhat, view["eps"], view["centred"])
 
     def show(step: int) -> None:
         left, right = st.columns([5, 4], gap="medium")
-        said = describe_chain_step(one, STEPS[step])
+        said = describe_backward_step(one, STEPS[step])
         with left:
-            drawn = draw_chain_step(one, step, theme)
+            drawn = draw_graph_at_step(one, step, theme)
             show_figure(drawn.figure, "chain", drawn.alt, drawn.height)
         with right:
-            st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
+            st.markdown(f"#### {get_step_heading(one, STEPS[step])}")
             with st.container(key="said-of-step"):
                 st.markdown(said)
                 if step == 0:
-                    _show_paths(theme)
+                    _show_paths(one.paths, theme)
             if step == LAST_STEP:
-                st.latex(_format_paths_formula(len(x), theme))
+                st.latex(_format_paths_formula(one, theme))
             added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
-            if STEPS[step] == "dmean":
+            if STEPS[step] == "dmean" and added:
                 st.caption(NO_FOURTH_PATH)
 
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
 
 
-def draw_chain_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
+def get_step_heading(values: ChainValues, step: str) -> str:
+    """Return the heading of a step of the backward pass in layer norm, or in RMS norm."""
+    return (STEP_HEADINGS if 1 in values.paths else RMS_HEADINGS)[step]
+
+
+def draw_graph_at_step(values: ChainValues, step: int, theme: str) -> DrawnFigure:
     """Return the computation graph at a step of the backward pass, with its description as alternative text."""
-    said = describe_chain_step(values, STEPS[step]).replace("**", "")
+    said = describe_backward_step(values, STEPS[step]).replace("**", "")
     alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
-    return DrawnFigure(draw_chain(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
+    return DrawnFigure(draw_graph(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
 
 
-def _show_paths(theme: str) -> None:
-    """Show a legend of the gradient's three paths, in the colours of the graph."""
-    show_legend(zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True))
+def _show_paths(paths: tuple[int, ...], theme: str) -> None:
+    """Show a legend of the gradient's paths, in the colours of the graph."""
+    show_legend((get_path_colours(THEMES[theme])[path], PATHS[path], PATH_SENTENCES[path]) for path in paths)
     st.markdown(BACKWARD_NOTE)
 
 
-def _format_paths_formula(count: int, theme: str) -> str:
-    """Return LaTeX of ∂L/∂x as the sum of its paths, coloured as in the graph; `count` numbers share the statistics."""
-    colours = THEMES[theme]
+def _format_paths_formula(values: ChainValues, theme: str) -> str:
+    """Return LaTeX of ∂L/∂x as the sum of its paths, coloured as in the graph."""
+    colours, count = THEMES[theme], len(values.x)
     terms = (
         r"\frac1s\frac{\partial L}{\partial\hat x}",
         rf"\frac1{count}\frac{{\partial L}}{{\partial\mu}}",
         rf"\frac{{2v}}{count}\frac{{\partial L}}{{\partial\sigma^2}}",
     )
     added = (
-        rf"\textcolor{{{colour}}}{{\boxed{{\textcolor{{{colours.ink}}}{{\text{{{name[0]}}}{term}}}}}}}"
-        for colour, name, term in zip(get_path_colours(colours), PATHS, terms, strict=True)
+        rf"\textcolor{{{get_path_colours(colours)[path]}}}"
+        rf"{{\boxed{{\textcolor{{{colours.ink}}}{{\text{{{PATHS[path][0]}}}{terms[path]}}}}}}}"
+        for path in values.paths
     )
     return r"\frac{\partial L}{\partial x} = " + " + ".join(added)
 
 
 def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return the columns of a table, by name, with a row for each term of a gradient and one for their sum."""
+    """Return a table's columns, by name: a row for each term of a gradient and for their sum, and the rows' sums."""
     total, least = getattr(values, step), _find_zero_threshold(values)
-    rows = dict(terms)
-    if np.ndim(total):
-        rows["**sum**"] = total
-    columns = {"": list(rows)} | {
-        ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))
+    rows = terms | ({"**sum**": total} if np.ndim(total) else {})
+    return {
+        "d = ∂L/∂x̂" if step == "dx" else "": list(rows),
+        **{ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))},
+        "sum": [f"**{format_values(row.sum(), least)}**" for row in rows.values()],
     }
-    return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
-def describe_chain_step(values: ChainValues, step: str) -> str:
+def describe_backward_step(values: ChainValues, step: str) -> str:
     """Return sentences on a step of the backward pass: the gradient that it computes, and from which others."""
     count, least = len(values.x), _find_zero_threshold(values)
     dx_sum = float(values.dx.sum())
@@ -137,7 +149,14 @@ def describe_chain_step(values: ChainValues, step: str) -> str:
         f"{count} elements get {format_values(values.dmean / count, least)} back on path ②. The three paths "
         f"**add up**. All ∂L/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
     }
-    return texts[step]
+    in_rms = {
+        "forward": f"The graph is RMS norm of one example with {count} numbers **x**. It subtracts no mean: v = x, and "
+        f"σ² is the mean of x².{constant} Each x reaches the output **x̂** on two paths:",
+        "dmean": "No mean is subtracted, so path ② is missing.",
+        "dx": f"The two paths **add up**. All ∂L/∂x sum to {format_number(dx_sum, 3, least)}: without path ②, a "
+        "shift of all x changes x̂.",
+    }
+    return (texts if 1 in values.paths else texts | in_rms)[step]
 
 
 def _find_zero_threshold(values: ChainValues) -> float:

@@ -70,7 +70,7 @@ def draw_block_jacobian(blocks: BlockJacobian, theme: str) -> DrawnFigure:
 
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
-    """Return a sentence on the Jacobian's zeros: diagonal, blocks of one field each, or blocks that overlap."""
+    """Return a sentence on the Jacobian's nonzero entries: diagonal, blocks of shared statistics, or more."""
     own = KIND_FORMULAS[scheme.kind.key].jacobian
     if own is not None:
         return own

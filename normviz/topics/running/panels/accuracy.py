@@ -40,6 +40,9 @@ from normviz.web.plot_message import DrawnFigure
 CASES_NEEDING_OTHERS = ("stale", "batches")
 """Cases without a meaning at batch size 1: x̂ is 0 there, so the weights before it never move."""
 
+SHOWN_CASES = {"eval": ("running", "batches", "class"), "momentum": ("running", "mixed")}
+"""Cases in the chart for each group of mistakes; all of them for another group."""
+
 MAX_STORED_TRAININGS = 40
 """Number of stored trainings for all sessions, two megabytes each."""
 
@@ -111,15 +114,17 @@ def show(view: View, theme: str) -> None:
 
 
 def build_case_rows(measured: dict[str, np.ndarray], view: View, convention: Convention) -> list[ModeRow]:
-    """Build the chart's rows, one per case; their accuracies are None before they are measured."""
-    return [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
+    """Build the chart's rows, one per shown case; their accuracies are None before they are measured."""
+    words = describe_cases(view, convention)
+    shown = SHOWN_CASES.get(view["mistakes"], words)
+    return [ModeRow(*words[key][:2], measured.get(key)) for key in words if key in shown]
 
 
 def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     """Draw the chart of accuracies by case, with its text alternative."""
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     alt = f"Accuracy on unseen digits. {said or 'Training.'}"
-    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{2.3 * len(rows) + 3:g}rem")
+    return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{max(2.3 * len(rows), 10) + 3:g}rem")
 
 
 def show_training_status(run: PageRun, was_running: bool) -> None:
@@ -142,7 +147,7 @@ def show_training_status(run: PageRun, was_running: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return name, colour role and description of each way to get batch norm's statistics at test time, by key."""
+    """Return name, colour role and description, by key, of each way to get batch norm's statistics at test time."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"

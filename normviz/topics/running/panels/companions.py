@@ -13,28 +13,28 @@ from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
 cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
-    lambda setting, eps: effects.normalize_among_others(setting, eps=eps)
+    lambda setting, eps: effects.normalize_in_random_batches(setting, eps=eps)
 )
 
 
 def show(view: View, theme: str) -> None:
     """Show how the output of one example depends on the others in its mini-batch, by scheme."""
-    drawn, words = draw_outputs_among_others(view, theme)
+    drawn, words = draw_outputs_in_random_batches(view, theme)
     show_figure(drawn.figure, "effect", drawn.alt, drawn.height)
     st.markdown(words)
 
 
-def draw_outputs_among_others(view: View, theme: str) -> tuple[DrawnFigure, str]:
+def draw_outputs_in_random_batches(view: View, theme: str) -> tuple[DrawnFigure, str]:
     """Draw one example's outputs in many mini-batches, by scheme; return the figure and sentences on it."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
-    rows = {f"{SCHEMES[key].label}  <b>{format_decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
+    rows = {f"{SCHEMES[key].label}  range {format_decimals(spread[key])}": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at neuron {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
     drawn = DrawnFigure(draw_strips(rows, axis, theme), alt, "20rem")
-    beside = "Beside each name: largest minus smallest x̂."
+    beside = "Range: largest minus smallest x̂."
     if setting.batch == 1:
         return drawn, f"{beside} In batches of one there are no other examples."
     depends = f"With {' and '.join(varying)}, x̂ depends" if varying else "With no scheme x̂ depends"

@@ -130,29 +130,28 @@ def format_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
 def draw_statistics_so_far(
     view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> DrawnFigure:
-    """Draw the mean and variance of the page's unit over the batches seen so far."""
-    unit = view["unit"] - 1
+    """Draw the mean, the variance or both of the page's unit over the batches seen so far."""
+    unit, statistic = view["unit"] - 1, view["statistic"]
     followed = [
         TrackedStatistic(
-            f"{title}<br>{_describe_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit]
+            f"{name.capitalize()} of neuron {view['unit']}<br>{_describe_drift(parts[-1][:, unit])}",
+            symbol,
+            *(part[:, unit] for part in parts),
         )
-        for title, symbol, batch, running, whole in (
-            (f"Mean of neuron {view['unit']}", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
-            (
-                f"Variance of neuron {view['unit']}",
-                "σ²",
-                stream_trace.variance,
-                averages.variance,
-                stream_trace.population_variance,
-            ),
+        for name, symbol, *parts in (
+            ("mean", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
+            ("variance", "σ²", stream_trace.variance, averages.variance, stream_trace.population_variance),
         )
+        if statistic in ("both", name)
     ]
     alt = (
-        f"Mean and variance of neuron {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
-        f"{position}: dots for the batches, a line for the running average, dashes for the population. There "
+        f"{'Mean and variance' if statistic == 'both' else statistic.capitalize()} of neuron {view['unit']} over "
+        f"{BATCHES} mini-batches of {view['batch']}, up to batch {position}: dots for the batches, a line for the "
+        "running average, dashes for the population. There "
         f"{join_words([_describe_averages(each, position) for each in followed], 'and')}."
     )
-    return DrawnFigure(draw_stream(followed, position, theme), alt, "clamp(22rem, 52vh, 38rem)")
+    height = "clamp(22rem, 52vh, 38rem)" if statistic == "both" else "clamp(16rem, 46vh, 30rem)"
+    return DrawnFigure(draw_stream(followed, position, theme, view["window"]), alt, height)
 
 
 def _describe_averages(tracked: TrackedStatistic, position: int) -> str:
@@ -165,9 +164,9 @@ def _describe_averages(tracked: TrackedStatistic, position: int) -> str:
 
 
 def _describe_drift(population: np.ndarray) -> str:
-    """Return "population drifts 0.1 → 0.5" or "population stays at 0.1" for its statistic over the stream, (steps,)."""
+    """Return "all digits: 0.1 → 0.5", or "all digits: 0.1" without drift, for a statistic over the stream, (steps,)."""
     first, last = format_decimals(population[0]), format_decimals(population[-1])
-    return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
+    return f"all digits: {first} → {last}" if first != last else f"all digits: {first}"
 
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
@@ -184,10 +183,12 @@ def _show_update(
     unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).element_count
     unbiased = rf"\tfrac{{{count}}}{{{count - 1}}}" if convention.unbiased else ""
     lines = []
-    for symbol, average, batch, factor in (
-        (r"\mu", averages.mean, stream_trace.mean, ""),
-        (r"\sigma^2", averages.variance, stream_trace.variance, unbiased),
+    for name, symbol, average, batch, factor in (
+        ("mean", r"\mu", averages.mean, stream_trace.mean, ""),
+        ("variance", r"\sigma^2", averages.variance, stream_trace.variance, unbiased),
     ):
+        if view["statistic"] not in ("both", name):
+            continue
         times = count / (count - 1) if factor else 1.0
         rest, part, *terms = format_update(share, times, average[position - 1, unit], batch[position - 1, unit])
         old, value, new = (

@@ -40,8 +40,8 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
     return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].is_baseline))
 
 
-def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ...]:
-    """Choose a part of a tensor whose x̂ is the same as within the full tensor; return its indices from `numpy.ix_`.
+def choose_independent_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ...]:
+    """Return indices, from `numpy.ix_`, of about `most` elements whose x̂ does not depend on the rest of the tensor.
 
     Axes along which no field averages are cut to evenly spaced indices: examples in layer norm, channels in batch norm.
     The part has at most `most` elements, unless `LEAST_FIELDS` fields need more.
@@ -50,7 +50,7 @@ def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ..
     size = prod(n for n, is_averaged in zip(shape, averaged, strict=True) if is_averaged)
     own = tuple(1 if is_averaged else n for n, is_averaged in zip(shape, averaged, strict=True))
     few = shrink_shape(own, max(most // size, LEAST_FIELDS))
-    return space_evenly(
+    return space_indices_evenly(
         shape, tuple(n if is_averaged else m for n, m, is_averaged in zip(shape, few, averaged, strict=True))
     )
 
@@ -60,7 +60,7 @@ def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
     return tuple(any(field.rules[axis] != OWN for field in scheme.fields) for axis in range(4))
 
 
-def space_evenly(shape: Shape, lengths: Shape) -> tuple[np.ndarray, ...]:
+def space_indices_evenly(shape: Shape, lengths: Shape) -> tuple[np.ndarray, ...]:
     """Return evenly spaced indices along each axis, `lengths[k]` of them along axis k, from `numpy.ix_`."""
     return np.ix_(*(np.linspace(0, n - 1, m).round().astype(int) for n, m in zip(shape, lengths, strict=True)))
 
@@ -73,8 +73,8 @@ def is_affine(schemes: Sequence[Scheme]) -> bool:
     return any(each.is_general_form and all(field == CHANNEL_FIELD for field in each.fields) for each in schemes)
 
 
-def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
-    """Return True if these schemes compute x̂ = a x + b by channel and have no γ; with γ they would fit any affine y."""
+def needs_missing_gain(schemes: Sequence[Scheme]) -> bool:
+    """Return True if these schemes have no γ, and with a γ would fit any affine y, as x̂ = a x + b by channel."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 

@@ -43,7 +43,7 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 
 
 @ignore_float_warnings
-def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
+def estimate_pointwise_fit(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
     """Estimate α and s of y = f(αx + s), or if `with_gain` of y = γ f(αx + s) + β; None if x is constant or α ≤ 0.
 
     Gauss-Newton steps, halved until the squares fall, start at the best of `INITIAL_ALPHAS`. γ and β, one per channel,

@@ -16,7 +16,7 @@ from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.data.files import is_likely_channels_first
 from normviz.describe.wording import format_shape
-from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain
+from normviz.topics.same.detection.candidates import is_affine, needs_missing_gain
 from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, CandidateFit, fit_candidates
 from normviz.topics.same.detection.precision import find_precision
 
@@ -76,7 +76,7 @@ class Detection:
         if fit.level != CHANNELS or fit.layout != other.layout:
             return False
         if is_affine(fit.schemes) and is_affine(other.schemes):
-            return not (fit.gain and is_changed_by_gain(other.schemes))
+            return not (fit.gain and needs_missing_gain(other.schemes))
         if is_affine(fit.schemes) and other.fits and not other.is_decided:
             return other.level == CHANNELS and other.scheme.function is None
         divides, also = self.make_computation_key(fit)[-1], self.make_computation_key(other)[-1]
@@ -84,7 +84,7 @@ class Detection:
         return not other.is_decided and centred and divides == also != ()
 
     @property
-    def undecided(self) -> tuple[CandidateFit, ...]:
+    def undecided_fits(self) -> tuple[CandidateFit, ...]:
         """The candidates that the numbers neither confirm nor exclude."""
         return () if self.constant else tuple(fit for fit in self.fits if not fit.is_decided)
 

@@ -61,7 +61,7 @@ def count_confirmed_digits(y: np.ndarray, trial: FitTrial, fit: FittedValues, es
 
 
 def _have_equal_magnitudes(size: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Return for every element True if the magnitudes of its statistic's elements are equal, as of two centred numbers.
+    """Return for every element True if all magnitudes in `size` that share its statistic are equal, as of two numbers.
 
     `owner` holds the index of each element's statistic.
     """
@@ -88,7 +88,7 @@ def is_excluded(y: np.ndarray, fit: FittedValues, rival: FittedValues) -> bool:
 
 
 def is_surely_rounded(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> bool:
-    """Return True if y is within the tighter rounding bounds of a variance that is no difference of squares."""
+    """Return True if y is within the tighter rounding bounds of a variance that averages centred squares."""
     return not np.any((np.abs(y - fit.values) > trial.sure * fit.allowed)[fit.usable])
 
 

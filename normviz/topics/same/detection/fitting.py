@@ -14,19 +14,19 @@ from normviz.core.reductions import broadcast_statistic, centre, compute_rms, re
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import (
-    choose_part,
+    choose_independent_part,
     is_affine,
-    is_changed_by_gain,
     list_candidates,
-    space_evenly,
+    needs_missing_gain,
+    space_indices_evenly,
 )
-from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
+from normviz.topics.same.detection.curves import estimate_pointwise_fit, is_monotone
 from normviz.topics.same.detection.precision import RoundingBounds
 from normviz.topics.same.detection.regression import (
     choose_outcome,
-    fit_function,
+    fit_affine_values,
+    fit_pointwise_function,
     fit_trials,
-    solve_values,
 )
 from normviz.topics.same.detection.trials import Divisors, FitTrial
 from normviz.topics.same.variants import VARIANTS
@@ -103,8 +103,8 @@ class CandidateFit:
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
     """Yield for every candidate scheme the simplest fit that explains y, or the one with the smallest residual.
 
-    A candidate is tried on a part of the tensors that gives the same x̂ (`choose_part`), and judged by `MAX_JUDGED`
-    elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
+    A candidate is tried on a part of the tensors that gives the same x̂ (`choose_independent_part`), and judged by
+    `MAX_JUDGED` elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
 
     Args:
         x, y: the input and the output as tensors (N, H, W, C).
@@ -112,7 +112,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         dtype: type to which y is rounded.
     """
     for schemes in list_candidates(x.shape):
-        fit = _fit_function if schemes[0].function is not None else _fit_schemes
+        fit = _fit_pointwise_function if schemes[0].function is not None else _fit_schemes
         found = fit(*_choose_elements(x, y, schemes[0], MAX_PART, MAX_JUDGED), schemes, layout, dtype)
         is_partly_judged = y.size > MAX_JUDGED
         yield _confirm_fit(x, y, found, dtype) if is_partly_judged and found.fits and found.is_decided else found
@@ -120,15 +120,15 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
 
 def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, most_judged: int) -> Elements:
     """Return a float64 part of x and of y, `most` elements, and the indices of `most_judged` elements to compare."""
-    part = choose_part(x.shape, scheme, most)
+    part = choose_independent_part(x.shape, scheme, most)
     some, target = (each[part].astype(float, copy=False) for each in (x, y))
-    return some, target, space_evenly(some.shape, shrink_shape(some.shape, most_judged))
+    return some, target, space_indices_evenly(some.shape, shrink_shape(some.shape, most_judged))
 
 
 def _fit_schemes(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, dtype: str
 ) -> CandidateFit:
-    """Fit schemes with equal x̂, which use statistics; compare γ x̂ + β with y at the elements `judged`."""
+    """Fit one candidate, schemes with equal x̂, and compare γ x̂ + β with y at the elements `judged`."""
     scheme = schemes[0]
     if scheme.count_covariances(x.shape) and not _is_linear(x, y, scheme, dtype):
         return CandidateFit(schemes, layout, CHANNELS, ("C",))
@@ -169,7 +169,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
 
 
 def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List the levels of fits, each with the axes along which its γ and β vary; the simplest comes first."""
+    """List the levels (which of ε, γ and β are fitted), each with the axes along which γ and β vary; simplest first."""
     elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
     return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
 
@@ -185,14 +185,14 @@ def _fit_level(
     """Return the best fit of one candidate at `level`, with γ and β along axes `along`, and all ε that explain y."""
     best = choose_outcome([fit_trials(y, each, along, int(level == EPS_ALONE)) for each in trials])
     found = CandidateFit(schemes, layout, level, along, best.eps if schemes[0].suppression else (), *best[1:])
-    return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
+    return replace(found, fits=False) if found.gain and needs_missing_gain(schemes) else found
 
 
 def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
     """Return the fit with up to `MAX_CONFIRMED` elements; where that fails, one at a level with more parameters."""
     some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
     if fit.scheme.function is not None:
-        return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
+        return _fit_pointwise_function(some, target, judged, fit.schemes, fit.layout, dtype)
     target, levels, found = target[judged], _list_levels(fit.schemes), fit
     is_any_eps = fit.level == CHANNELS and is_affine(fit.schemes)  # γ cancels ε
     for level, along in levels[levels.index((fit.level, fit.along)) :]:
@@ -229,14 +229,16 @@ def compute_trials(
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         divisors = None if scheme.summation is None else Divisors(number, np.zeros(number.shape))
-        xhat, lost, size = (each[at][None] for each in (normalize(x, scheme, 0.0).xhat, bounds.compute(None), size))
+        xhat, lost, size = (
+            each[at][None] for each in (normalize(x, scheme, 0.0).xhat, bounds.compute_bounds(None), size)
+        )
         return FitTrial((0.0,), xhat, lost, size, None, divisors)
     v = x if scheme.summation is None else centre(x, scheme.summation)[0]
     some, linear = v[at], (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     root = np.reshape(epsilons, (-1, 1, 1, 1, 1)) ** 0.5
     if scheme.count_covariances(x.shape):
         whitening = _Whitening(v, scheme, judged)
-        xhat, deviation = map(np.stack, zip(*map(whitening.compute, epsilons), strict=True))
+        xhat, deviation = map(np.stack, zip(*map(whitening.compute_xhat, epsilons), strict=True))
         alone = np.broadcast_to(np.sqrt((v**2).mean((0, 1, 2))), x.shape)[at]
         unmixed = some / np.where(alone == 0, np.inf, np.hypot(alone, root))
         divisors = Divisors(number, np.zeros(xhat.shape), unmixed, x.shape[3] // whitening.groups)
@@ -245,7 +247,7 @@ def compute_trials(
         wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), (len(epsilons), *x.shape))[at]
         xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
-    lost, least = bounds.compute(deviation)[at], bounds.compute(deviation, is_square_difference=False)[at]
+    lost, least = bounds.compute_bounds(deviation)[at], bounds.compute_bounds(deviation, is_square_difference=False)[at]
     size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
@@ -262,7 +264,7 @@ class _Whitening:
     """Whitening of centred values v at the elements `judged`, for several ε from one SVD of each group."""
 
     def __init__(self, v: np.ndarray, scheme: Scheme, judged: tuple[np.ndarray, ...] | None) -> None:
-        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_evenly(v.shape, v.shape)
+        self.groups, self.judged = scheme.count_covariances(v.shape), judged or space_indices_evenly(v.shape, v.shape)
         rows = v.reshape(prod(v.shape[:3]), self.groups, -1)
         self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
         self.left = self.left[:, np.ravel_multi_index(self.judged[:3], v.shape[:3]).ravel()]
@@ -270,7 +272,7 @@ class _Whitening:
         self.length = len(rows) ** 0.5
         self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
 
-    def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    def compute_xhat(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
         """Compute x̂, and each group's smallest √(λ + ε) above rounding, (1, 1, 1, groups), λ the eigenvalues of Σ."""
         root = np.hypot(self.deviation, eps**0.5)
         inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
@@ -281,14 +283,14 @@ class _Whitening:
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Compute for every element the largest |x| in its field, in the shape of x."""
+    """Compute for every element the largest |x| among the elements averaged with it, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
 
 @ignore_float_warnings
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
-    """Estimate ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
+    """Estimate ε of y = x̂ = v/√(σ² + ε), from the elements with the smallest shared variance.
 
     None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
@@ -332,7 +334,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     return True
 
 
-def _fit_function(
+def _fit_pointwise_function(
     x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
 ) -> CandidateFit:
     """Fit y = f(αx + s) with estimated α and s, then with γ and β; compare with y at the elements `judged`."""
@@ -340,17 +342,19 @@ def _fit_function(
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
-    lost = RoundingBounds(x, scheme, name).compute(None) * (1 if name != "float64" else 16)  # α and s are rounded too
-    line = solve_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
+    lost = RoundingBounds(x, scheme, name).compute_bounds(None) * (
+        1 if name != "float64" else 16
+    )  # α and s are rounded too
+    line = fit_affine_values(y, FitTrial((), x, lost, np.zeros(x.shape)), ("C",))
     if np.all(np.abs(y - line.values) <= line.allowed):
         return replace(found, is_decided=False)  # f may be straight
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
-        estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
+        estimated = estimate_pointwise_fit(x, y, scheme, with_gain=bool(along))
         if estimated is None:
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial((), xhat, lost, estimated.moved)
-        outcome = fit_function(y, trial, along, x, line)
+        outcome = fit_pointwise_function(y, trial, along, x, line)
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent
         found = CandidateFit(

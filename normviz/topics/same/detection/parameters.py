@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.topics.same.detection.candidates import choose_part, find_mixed_axes
+from normviz.topics.same.detection.candidates import choose_independent_part, find_mixed_axes
 from normviz.topics.same.detection.fitting import MAX_CONFIRMED, CandidateFit, compute_trials
 from normviz.topics.same.detection.regression import solve_affine
 
@@ -13,9 +13,9 @@ def estimate_affine(
     """Estimate a fit's γ and β by least squares, as two arrays that broadcast against x and y, (N, H, W, C).
 
     They are NaN where x̂ is constant. Where every channel has statistics of its own, one block of channels is read at a
-    time; of other axes that are not averaged, only the indices of `choose_part` are.
+    time; of other axes that are not averaged, only the indices of `choose_independent_part` are.
     """
-    part = choose_part(x.shape, fit.scheme, MAX_CONFIRMED)
+    part = choose_independent_part(x.shape, fit.scheme, MAX_CONFIRMED)
     blocks = [part[3]] if find_mixed_axes(x.shape, fit.scheme)[3] or "C" not in fit.along else _split_channels(x, part)
     found = []
     for block in blocks:

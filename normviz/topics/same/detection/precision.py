@@ -47,8 +47,8 @@ class RoundingBounds:
         self.summing = 1.0 if field is None else 1 + field.compute_sizes(x.shape).max() ** 0.5 / 16
 
     @ignore_float_warnings
-    def compute(self, deviation: np.ndarray | None, is_square_difference: bool = True) -> np.ndarray:
-        """Return each element's bound, larger if `is_square_difference`; infinite if its field is constant and ε = 0.
+    def compute_bounds(self, deviation: np.ndarray | None, is_square_difference: bool = True) -> np.ndarray:
+        """Return each element's bound, larger if σ² `is_square_difference`, E[x²] − μ²; infinite if σ² and ε are 0.
 
         Args:
             deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if

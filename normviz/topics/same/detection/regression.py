@@ -55,7 +55,7 @@ def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], estimate
 
     `estimate_count`: the number of other parameters estimated from y, such as ε.
     """
-    fit = solve_values(y, trials, along) if along else use_xhat_as_fit(y, trials, estimate_count)
+    fit = fit_affine_values(y, trials, along) if along else use_xhat_as_fit(y, trials, estimate_count)
     apart = np.where(fit.usable, np.abs(y - fit.values), 0.0)
     exist = fit.usable.any(ALL_AXES)
     residual = np.where(exist, apart.max(ALL_AXES), inf)
@@ -76,14 +76,14 @@ def judge_without_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues, esti
     return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
 
-def fit_function(
+def fit_pointwise_function(
     y: np.ndarray, trial: FitTrial, along: tuple[str, ...], x: np.ndarray, line: FittedValues
 ) -> FitOutcome:
     """Return the outcome of y = f(αx + s), given by `trial`, or if `along` names axes of y = γ f(αx + s) + β.
 
     α and s are estimated. It is undecided unless y excludes `line`, the fit of a straight line to each channel.
     """
-    fit = solve_values(y, trial, along) if along else use_xhat_as_fit(y, trial, 2)
+    fit = fit_affine_values(y, trial, along) if along else use_xhat_as_fit(y, trial, 2)
     outcome = _judge_affine_fit(y, trial, fit) if along else judge_without_affine(y, trial, fit, 2)
     is_told = not outcome.fits or is_excluded(y, fit, line)
     return outcome._replace(is_decided=outcome.is_decided and is_told)
@@ -100,7 +100,7 @@ def judge_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> FitOutcom
     if not (outcome.fits and outcome.is_decided) or trial.linear is None or (trial.is_affine and along == ("C",)):
         return outcome
     undivided = trial._replace(xhat=trial.linear, size=np.zeros(y.shape))
-    rivals = (solve_values(y, trial, ()), solve_values(y, undivided, along))
+    rivals = (fit_affine_values(y, trial, ()), fit_affine_values(y, undivided, along))
     is_told = (
         all(is_excluded(y, fit, rival) for rival in rivals)
         and is_surely_rounded(y, trial, fit)
@@ -161,7 +161,7 @@ def use_xhat_as_fit(y: np.ndarray, trial: FitTrial, estimate_count: int = 0) -> 
 
 
 @ignore_float_warnings
-def solve_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FittedValues:
+def fit_affine_values(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FittedValues:
     """Fit γ and β along the axes `along` by least squares; return the values γ x̂ + β."""
     over = list_other_axes(along)
     gain, bias, known, clear, noise, level = solve_affine(y, trial, along)

@@ -49,7 +49,7 @@ def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
 
 
 def describe_fitted_eps(fit: CandidateFit) -> str:
-    """Describe the fitted range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
+    """Describe the fitted ε as a number or range, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
     if fit.scheme.function is not None:
         return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
@@ -80,7 +80,7 @@ def summarize_detection(detection: Detection) -> str:
     if detection.constant:
         return "Cannot tell."
     if not detection.answer:
-        return "Cannot tell." if detection.undecided else "None of these."
+        return "Cannot tell." if detection.undecided_fits else "None of these."
     if detection.is_unique:
         return f"It was {name_candidate(detection.answer[0])}."
     if detection.is_one_computation:
@@ -106,8 +106,8 @@ def explain_detection(detection: Detection) -> list[str]:
     sentences = (
         [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
     )
-    if detection.undecided:
-        names = join_words(dict.fromkeys(map(label_without_estimates, detection.undecided)), "and")
+    if detection.undecided_fits:
+        names = join_words(dict.fromkeys(map(label_without_estimates, detection.undecided_fits)), "and")
         sentences.append(
             f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
             "where a function is straight. Or one γ and one β are enough for all of them: x may determine those. More "

@@ -85,7 +85,7 @@ def _choose_scheme_of_side(view: View, side: str, shape: Shape) -> Scheme | None
 
 
 def _fill_text_fields(side: str) -> None:
-    """Write the fields of one side's chosen registered scheme into the text inputs of that side."""
+    """Write the averaging rules of one side's chosen scheme into the text inputs of that side."""
     chosen = st.session_state[f"{PREFIX}{side} known"]
     if chosen is not None:
         st.session_state.update(

@@ -141,7 +141,7 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
 
 
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
-    """Draw both schemes' cubes with the chosen element's field; if `covered`, the right one without its field."""
+    """Draw both schemes' cubes, and the elements averaged with the chosen one, unless `covered` in the right cube."""
     pair = build_pair_schemes(identity, x.shape, covered)
     draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
     later = "The right cube shows its blue elements after your guess." if covered else "Click another element."
@@ -156,7 +156,7 @@ def format_pair_answer(identity: Identity) -> str:
 
 
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
-    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one has no fields."""
+    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
     schemes = [side.scheme(shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right

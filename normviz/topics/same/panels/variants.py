@@ -31,9 +31,9 @@ def show_variants(view: View, x: np.ndarray, theme: str) -> None:
     for words in describe_coincidences(x.shape, view["eps"]):
         st.info(words, icon=":material/equal:")
     with st.expander("Who uses which"):
-        show_uses()
+        show_variant_uses()
     with st.expander("Which changes does each variant cancel?"):
-        show_invariances()
+        show_variant_invariances()
     with st.expander("Code"):
         show_variant_code(view)
 
@@ -75,7 +75,7 @@ def describe_coincidences(shape: Shape, eps: float) -> list[str]:
     return said
 
 
-def show_uses() -> None:
+def show_variant_uses() -> None:
     """Show a table of the variants of layer norm and where each is used."""
     rows = [
         {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
@@ -89,7 +89,7 @@ def show_uses() -> None:
     )
 
 
-def show_invariances() -> None:
+def show_variant_invariances() -> None:
     """Show a table of the transformations of Table 1 to which each variant is invariant."""
     st.table(tabulate_invariance(), border="horizontal")
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())

@@ -19,11 +19,11 @@ FIRST_VALUES = "experiments?show=start&start_schemes=batch"
 
 def show(view: View, theme: str) -> None:
     """Show how γ and β undo batch norm, and a link to the experiment on the initial γ and β."""
-    _show_undone(view, theme)
-    st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
+    _show_undone_batch_norm(view, theme)
+    st.markdown(f"Do the initial values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
 
 
-def _show_undone(view: View, theme: str) -> None:
+def _show_undone_batch_norm(view: View, theme: str) -> None:
     """Show y over x while γ and β undo batch norm."""
     found, start, there = (
         state.get_undone_batch_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0)

@@ -10,7 +10,7 @@ from normviz.core.text import typeset
 from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_retrain_button
-from normviz.topics.why.figures import draw_learning
+from normviz.topics.why.figures import draw_test_accuracy
 from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_shipped_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
 from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, Setting
@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
-            figure = draw_learning(title, MEASURED_STEPS, 100 * run.accuracy, k, theme)
+            figure = draw_test_accuracy(title, MEASURED_STEPS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()

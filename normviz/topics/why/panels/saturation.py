@@ -40,7 +40,7 @@ def show(view: View, theme: str) -> None:
     setting = build_settings(Setting, view)
     runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
     learned, _ = state.get_learning_results(setting)  # before anything is drawn, so that all of it comes at once
-    _draw_bands(runs, layer, unit, theme)
+    _draw_quantile_bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
     st.markdown(f"### {_describe_saturation(learned, runs)}")
     _draw_saturation(learned, theme)
@@ -53,7 +53,7 @@ def show(view: View, theme: str) -> None:
     )
 
 
-def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
+def _draw_quantile_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
     """Draw the quantiles of one unit's input by step."""
     bands = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
     st.markdown(f"### {_describe_median_changes(bands)}")

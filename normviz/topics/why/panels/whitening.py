@@ -50,7 +50,7 @@ def show(view: View, theme: str) -> None:
     _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
-        _show_joint_costs()
+        _show_whitening_costs()
     with right:
         _show_mini_batches(view, x, axes, theme)
 
@@ -149,7 +149,7 @@ def _format_gap(gap: float) -> str:
     return format_number(gap, 2, 1e3 * ROUNDING)
 
 
-def _show_joint_costs() -> None:
+def _show_whitening_costs() -> None:
     """Show how many statistics normalizing each feature by itself saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
     per, joint = count_statistics(512)
