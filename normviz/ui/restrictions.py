@@ -31,6 +31,7 @@ HIDDEN_PARTS = {
     "text": HiddenPart(
         "Heading and text",
         ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
+        ".st-key-said-of-step, "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
         '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
     ),

@@ -68,12 +68,13 @@ def show_graph(view: View, theme: str) -> None:
             show_figure(drawn.figure, "chain", drawn.alt, drawn.height)
         with right:
             st.markdown(f"#### {get_step_heading(one, STEPS[step])}")
-            with st.container(key="said-of-step"):
+            if step == 0:
                 st.markdown(said)
-                if step == 0:
-                    _show_paths(one.paths, theme)
-            if step == LAST_STEP:
-                st.latex(_format_paths_formula(one, theme))
+                show_legend((get_path_colours(THEMES[theme])[k], PATHS[k], PATH_SENTENCES[k]) for k in one.paths)
+            with st.container(key="said-of-step"):
+                st.markdown(said if step else BACKWARD_NOTE)
+                if step == LAST_STEP:
+                    st.latex(_format_paths_formula(one, theme))
             added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
@@ -93,12 +94,6 @@ def draw_graph_at_step(values: ChainValues, step: int, theme: str) -> DrawnFigur
     said = describe_backward_step(values, STEPS[step]).replace("**", "")
     alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said}"
     return DrawnFigure(draw_graph(values, step, _find_zero_threshold(values), theme), alt, "min(26rem, 68vh)")
-
-
-def _show_paths(paths: tuple[int, ...], theme: str) -> None:
-    """Show a legend of the gradient's paths, in the colours of the graph."""
-    show_legend((get_path_colours(THEMES[theme])[path], PATHS[path], PATH_SENTENCES[path]) for path in paths)
-    st.markdown(BACKWARD_NOTE)
 
 
 def _format_paths_formula(values: ChainValues, theme: str) -> str:
