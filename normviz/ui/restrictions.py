@@ -32,7 +32,7 @@ HIDDEN_PARTS = {
         "Heading and text",
         ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
-        '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
+        ':is(.st-key-work, .st-key-training) > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
     "controls": HiddenPart(
         "Controls on the page",
