@@ -132,7 +132,7 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each has its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each neighbour has its own v."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:
@@ -142,7 +142,7 @@ def _compare_with_eps(squares: np.ndarray) -> str:
     if not middle or not np.isfinite(squares).all():
         return effect
     left, right = (typeset(float(np.median(half)), 2) for half in (squares[:, :, :middle], squares[:, :, middle:]))
-    return f"{effect} It is about {left} in the left half, {right} in the right."
+    return f"{effect} That mean is about {left} in the left half, {right} in the right."
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:
