@@ -38,7 +38,6 @@ FORMULA_IN_WORDS = (
     r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
     r"\text{normalized} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
-"""The formula in words."""
 
 
 def show_panels(view: View, theme: str) -> None:

@@ -42,7 +42,6 @@ from normviz.topics.experiments.reports import (
 from normviz.topics.experiments.training_history import clip_to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 64, 128)
-"""Batch sizes that are compared."""
 
 SHOWN_SIZES = (128, 2)
 """Batch sizes whose curves are shown, the large one first."""
