@@ -12,7 +12,7 @@ import paths  # noqa: F401  (normviz)
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
-from normviz.train.compiled import find_pixels
+from normviz.train.compiled import locate_input_pixels
 from normviz.train.problem import TrainingProblem, make_problem
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -100,5 +100,5 @@ def train_with_jax(
 
 def find_images(problem: TrainingProblem, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return images (n, 8, 8, 1), and factor and shift that broadcast against them, from a problem's patches."""
-    images = problem.inputs[:, *find_pixels(setting)].reshape(-1, 8, 8, 1)
+    images = problem.inputs[:, *locate_input_pixels(setting)].reshape(-1, 8, 8, 1)
     return images, problem.factor[..., None], problem.shift[:, :, :, :1, None]

@@ -181,7 +181,7 @@ def test_recipes_of_a_scheme_and_of_a_setting_are_valid():
     namespace = {"real": settings.real, "__annotations__": {}}
     exec(setting, namespace)
     name, declared = next((name, each) for name, each in namespace.items() if isinstance(each, settings.Declaration))
-    assert declared.find_nearest("2", {}) == 1
+    assert declared.find_nearest_value("2", {}) == 1
     assert name == "decay"
 
 

@@ -158,7 +158,7 @@ def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: r
     if isinstance(declared, Real) and param.name not in "nhwc":
         least, most = declared.entered or declared.compute_limits(view)
         return declared.format_for_link(
-            declared.find_nearest(rng.choice([least, most, rng.uniform(least, most)]), view)
+            declared.find_nearest_value(rng.choice([least, most, rng.uniform(least, most)]), view)
         )
     return str(rng.choice(_TEXTS.get(param.name, LENGTHS)))
 

@@ -25,7 +25,7 @@ class Figure:
     """
 
     def __init__(self, data: Sequence[Mapping[str, Any]] = (), layout: Mapping[str, Any] | None = None) -> None:
-        self.data, self.layout = [merge_nested({}, trace) for trace in data], merge_nested({}, layout or {})
+        self.data, self.layout = [merge_dictionaries({}, trace) for trace in data], merge_dictionaries({}, layout or {})
         self._panels: dict[tuple[int, int], str] = {}
 
     def add(self, kind: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
@@ -34,7 +34,7 @@ class Figure:
         if row is not None and col is not None:
             number = self._panels[row, col]
             place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        self.data.append(merge_nested({}, {"type": kind, **values, **place}))
+        self.data.append(merge_dictionaries({}, {"type": kind, **values, **place}))
 
     add_scatter = partialmethod(add, "scatter")
     add_bar = partialmethod(add, "bar")
@@ -43,11 +43,11 @@ class Figure:
 
     def add_annotation(self, **values: Any) -> None:
         """Add a text, given by Plotly's annotation properties, to the layout."""
-        self.layout.setdefault("annotations", []).append(merge_nested({}, values))
+        self.layout.setdefault("annotations", []).append(merge_dictionaries({}, values))
 
     def add_shape(self, **values: Any) -> None:
         """Add a line or a rectangle, given by Plotly's shape properties, to the layout."""
-        self.layout.setdefault("shapes", []).append(merge_nested({}, values))
+        self.layout.setdefault("shapes", []).append(merge_dictionaries({}, values))
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """Add a vertical line over the full height at x, to the panel (row, col), or to all panels."""
@@ -61,14 +61,14 @@ class Figure:
 
     def update_layout(self, **values: Any) -> None:
         """Merge values into the layout's dictionary, recursively."""
-        merge_nested(self.layout, values)
+        merge_dictionaries(self.layout, values)
 
     def update_axes(self, axis: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
         """Merge values into the "x" or "y" axes of all panels, of a row, of a column or of one panel."""
         if isinstance(values.get("title"), str):
             values["title"] = {"text": values["title"]}
         for number in self._list_axis_suffixes(row, col):
-            merge_nested(self.layout.setdefault(f"{axis}axis{number}", {}), values)
+            merge_dictionaries(self.layout.setdefault(f"{axis}axis{number}", {}), values)
 
     update_xaxes = partialmethod(update_axes, "x")
     update_yaxes = partialmethod(update_axes, "y")
@@ -76,7 +76,7 @@ class Figure:
     def update_annotations(self, **values: Any) -> None:
         """Merge values into every text of the layout."""
         for each in self.layout.get("annotations", []):
-            merge_nested(each, values)
+            merge_dictionaries(each, values)
 
     def to_dict(self) -> dict:
         """Return the figure as the argument of `plotly.graph_objects.Figure`."""
@@ -133,11 +133,11 @@ def make_subplots(
     return figure
 
 
-def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
+def merge_dictionaries(target: dict, values: Mapping[str, Any]) -> dict:
     """Merge values recursively into the dictionary `target`, in place, and return it; None removes a key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
-            target[key] = merge_nested(target.get(key) or {}, value)
+            target[key] = merge_dictionaries(target.get(key) or {}, value)
         elif value is not None:
             target[key] = value
         else:

@@ -115,7 +115,7 @@ def draw_statistics_map(
     return apply_chart_style(figure, colours)
 
 
-def draw_responses(
+def draw_contrast_responses(
     contrasts: np.ndarray, curves: Mapping[str, np.ndarray], x_title: str, theme: str = "light"
 ) -> Figure:
     """Return a figure of x̂ over contrast (logarithmic): one line per named curve, the first one thick."""

@@ -55,7 +55,7 @@ class CubeStage(NamedTuple):
     scale: int = 0
 
 
-def make_plain_levels(shape: Shape, is_opaque: bool = False) -> tuple[np.ndarray, dict]:
+def make_uniform_levels(shape: Shape, is_opaque: bool = False) -> tuple[np.ndarray, dict]:
     """Return the same colour level (uint8) for all cells, and the legend's data; cells are faint unless `is_opaque`."""
     return np.ones(shape, np.uint8), {"kind": "plain", "opaque": is_opaque}
 
@@ -125,7 +125,7 @@ def build_hover_data(
     stages: dict | None = None,
     labels: dict | None = None,
 ) -> dict:
-    """Build the data with which the browser draws a layout's cells and highlights a field, `filled` or only outlined.
+    """Build the data with which the browser draws cells and highlights the field of an element, `filled` or outlined.
 
     offsets: position of each index along each axis, to be summed. overhang: how far the element sticks out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and between blocks, for the keyboard.

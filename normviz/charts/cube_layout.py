@@ -46,7 +46,7 @@ class Layout:
         return self.origins.max(axis=0) + self.block
 
 
-def lay_out_folded(shape: Shape) -> Layout:
+def lay_out_single_block(shape: Shape) -> Layout:
     """Return the `Layout` of a tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (
@@ -58,7 +58,7 @@ def lay_out_folded(shape: Shape) -> Layout:
     return Layout(shape, offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
-def lay_out_unfolded(shape: Shape) -> Layout:
+def lay_out_example_blocks(shape: Shape) -> Layout:
     """Return the `Layout` of a tensor as N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
     column_gap = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
@@ -87,12 +87,12 @@ def _compute_row_space(shape: Shape, columns: int, column_gap: int) -> int:
     return gap
 
 
-LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
+LAYOUT_FUNCTIONS = {"folded": lay_out_single_block, "unfolded": lay_out_example_blocks}
 """The functions that lay out a tensor, by the name of the view."""
 
 
 def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> Layout:
-    """Return the `Layout` of a tensor in a view, "folded" or "unfolded"; `roles`: its axes in place of N, H, W, C."""
+    """Return the `Layout` of a tensor in a view, "folded" or "unfolded"; axis `roles[k]` is drawn as axis k."""
     drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
     dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)
@@ -100,7 +100,7 @@ def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> L
 
 
 def count_gapless_boxes(layout: Layout, box: Box) -> int:
-    """Count the separate boxes of adjacent cells that a range of indices occupies in a layout."""
+    """Count the separate boxes of adjacent cells that a layout draws for the index ranges `box`."""
     count, size = 1, [1, 1, 1]
     for along in layout.dimensions:
         for axis in reversed(along):  # the last one runs fastest

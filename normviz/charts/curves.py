@@ -76,7 +76,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
     named: dict[str, None] = {}
     for number, panel in enumerate(panels):
         subplot = {"row": number // columns + 1, "col": number % columns + 1}
-        shifts = _spread_bars(panel)
+        shifts = _separate_error_bars(panel)
         for curve in panel.curves:
             _draw_curve(figure, curve, colours, curve.name not in named, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
@@ -120,8 +120,8 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 
 
-def _spread_bars(panel: CurvePanel) -> dict[str, float]:
-    """Return factors on x, by curve, that keep error bars on a logarithmic axis from overlapping."""
+def _separate_error_bars(panel: CurvePanel) -> dict[str, float]:
+    """Map the names of curves to factors on x that keep error bars on a logarithmic axis from overlapping."""
     barred = [curve for curve in panel.curves if curve.has_markers and curve.low is not None]
     if "x" not in panel.log or not barred:
         return {}

@@ -51,7 +51,7 @@ def pack_message(data: Any) -> bytes:
     except ValueError:  # a number that JSON does not have
         arrays.clear()
         end = 0
-        text = _encode_json(_replace_nonfinite(data), place)
+        text = _encode_json(_replace_nonfinite_numbers(data), place)
     head = text.encode()
     head += b" " * (-(4 + len(head)) % ALIGNMENT)
     return b"".join([len(head).to_bytes(4, "little"), head, *arrays])
@@ -61,16 +61,16 @@ def _encode_json(data: Any, encode_array: Any) -> str:
     return json.dumps(data, default=encode_array, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-def _replace_nonfinite(value: Any) -> Any:
+def _replace_nonfinite_numbers(value: Any) -> Any:
     """Return data with None for every NaN and Inf, except in arrays that are packed as bytes."""
     if isinstance(value, dict):
-        return {key: _replace_nonfinite(each) for key, each in value.items()}
+        return {key: _replace_nonfinite_numbers(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_replace_nonfinite(each) for each in value]
+        return [_replace_nonfinite_numbers(each) for each in value]
     if isinstance(value, np.ndarray) and not _has_typed_array(_narrow_integers(value)):
-        return _replace_nonfinite(value.tolist())
+        return _replace_nonfinite_numbers(value.tolist())
     if isinstance(value, np.generic):
-        return _replace_nonfinite(value.item())
+        return _replace_nonfinite_numbers(value.item())
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

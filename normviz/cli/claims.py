@@ -14,7 +14,7 @@ from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
-from normviz.jobs.run import create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing_jobs
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
-    """Return all claims, those with these ids, or without ids the quick ones. Raises InvalidInput for unknown ids."""
+    """Return the claims with these ids; without ids, all if `everything`, else the quick ones. Raises InvalidInput."""
     if ids:
         return get_claims(ids)
     return [claim for claim in CLAIMS.values() if everything or claim.is_quick]
@@ -65,7 +65,7 @@ def measure_claims(
     archive: ResultArchive,
     make_queue: Callable[[int], JobQueue],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Measure claims, by jobs of `make_queue` where `archive` has no result; return their records, and errors by id.
+    """Measure claims, reusing the results in `archive`; return their records, and a dict of errors by claim id.
 
     Checks run in this process on one core, as in a worker. Experiments are jobs; the archive caches their results.
 
@@ -87,7 +87,7 @@ def measure_claims(
     errors: dict[str, str] = {}
     tried = [claim for claim in claims if isinstance(claim.check, ExperimentCheck)]
     jobs = [*dict.fromkeys(job for claim in tried for job in list_claim_jobs(claim, seed))]
-    run_missing(jobs, archive, make_queue, show_progress)
+    run_missing_jobs(jobs, archive, make_queue, show_progress)
     results = archive.find_results(jobs)
     for claim in claims:
         try:

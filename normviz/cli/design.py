@@ -14,7 +14,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
-from normviz.jobs.run import create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing_jobs
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import Demands, Invariances, parse_weight_keys
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
@@ -78,11 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train_schemes(arguments: argparse.Namespace, weight_keys: tuple[str, ...]) -> int:
-    """Train schemes, and print for each set of invariances how many train as predicted; return 1 if one does not."""
+    """Train schemes on weights of `weight_keys`; print how many train as predicted; return 1 if one does not."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = list_training_jobs(layer, weight_keys, sample, arguments.seed or 0, arguments.device or "auto")
-    run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
+    run_missing_jobs(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
     results, found = archive.find_results(jobs), build_invariance_records(layer, weight_keys)
     counts, (differing, missing) = count_results_by_invariances(jobs, results), describe_exceptions(results, layer)
     for kind in found:
@@ -112,12 +112,12 @@ def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) ->
 
 
 def build_design_records(demands: Demands) -> list[dict[str, Any]]:
-    """Return the schemes that meet the demands as plain data, the simplest first."""
+    """Return the schemes that meet the demands (invariances, conditions) as plain data, the simplest first."""
     return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
 def build_invariance_records(layer: str, weight_keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the sets of invariances that schemes have as plain data, with their number of schemes.
+    """Return as plain data each set of invariances, with the schemes that have it; `weight_keys`: their weight schemes.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
     the keys of registered schemes that have the set, but are not among the counted schemes.
@@ -140,7 +140,7 @@ def explain_unmet_demands(demands: Demands) -> str:
 
 
 def format_schemes(demands: Demands) -> str:
-    """Return a line for each of the first schemes that meet the demands, and one with the number of the others."""
+    """Format a line for each of the first schemes that meet the demands, and one with the number of the others."""
     schemes = find_schemes(demands)
     lines = [format_scheme_line(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
     return "\n".join(
@@ -190,7 +190,7 @@ def parse_sample(text: str) -> int | None:
 
 
 def format_trained_records(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
-    """Format each record with its counts of trained schemes, then some of the lines `missing`, on missing answers."""
+    """Format each record with its counts of trained schemes, then the first lines of `missing`, on failed trainings."""
     lines = []
     for line, kind in zip(format_invariance_records(records).splitlines(), records, strict=True):
         count = kind["trained"]

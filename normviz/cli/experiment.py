@@ -18,7 +18,7 @@ from normviz.jobs.fallback import format_device_list
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
-from normviz.jobs.run import create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing_jobs
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
@@ -54,7 +54,7 @@ def run_settings(
     """
     experiment = request.experiment
     jobs = dict.fromkeys(job for setting in request.settings for job in experiment.list_jobs(setting))
-    run_missing([*jobs], archive, make_queue, show_progress)
+    run_missing_jobs([*jobs], archive, make_queue, show_progress)
     return [build_experiment_record(experiment, setting, archive) for setting in request.settings]
 
 
@@ -95,7 +95,7 @@ def format_experiment_record(result: dict[str, Any]) -> str:
 
 
 class CommandRequest(NamedTuple):
-    """Request of the command line for an experiment with some settings; `as_json`: True to print JSON."""
+    """Parsed command line: the experiment, the settings to run, and `as_json`, True to print JSON."""
 
     experiment: Experiment
     settings: list[Any]

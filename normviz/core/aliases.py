@@ -36,10 +36,10 @@ ALIASES = {
 """The key of a scheme for other names, written without capitals, signs, dimensions and the word norm."""
 
 
-def find_key(name: str, keys: Iterable[str]) -> str | None:
-    """Return the key that a name stands for, such as "batch" for "BatchNorm2d"; None if there is none.
+def find_scheme_key(name: str, keys: Iterable[str]) -> str | None:
+    """Return the key, among `keys`, of the scheme that a name stands for: "batch" for "BatchNorm2d"; None if none fits.
 
-    >>> [find_key(name, ["batch", "layer-channels"]) for name in ("BatchNorm2d", "layer_channels", "bn", "bach")]
+    >>> [find_scheme_key(name, ["batch", "layer-channels"]) for name in ("BatchNorm2d", "layer_channels", "bn", "bach")]
     ['batch', 'layer-channels', 'batch', None]
     """
     keys = list(keys)

@@ -154,7 +154,7 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
 
 
 def _sum_to_parameter(x: Array, parameter: Array | float) -> Array:
-    """Sum x, (…, N, H, W, C), over the axes along which a parameter was broadcast: to its shape."""
+    """Sum x, (…, N, H, W, C), over the axes along which `parameter` was broadcast, to the shape of `parameter`."""
     xp = array_namespace(x)
     shape = tuple(getattr(parameter, "shape", ()))
     in_front = x.ndim - len(shape)

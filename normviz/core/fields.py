@@ -133,12 +133,12 @@ class Rule:
 
     def simplify(self, n: int) -> "Rule":
         """Return the simplest rule with the same effect on an axis of length n; on an axis of length 1 it is `full`."""
-        return _find_canonical_rule(self, n)
+        return _simplify_rule(self, n)
 
 
 @lru_cache(maxsize=4096)
-def _find_canonical_rule(rule: Rule, n: int) -> Rule:
-    """Compute `Rule.simplify`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
+def _simplify_rule(rule: Rule, n: int) -> Rule:
+    """Return `rule.simplify(n)` from a cache: a page needs it a hundred times per run, for few rules and lengths."""
     lo, hi = rule.compute_bounds(n).T
     if np.all(hi - lo == n):
         return FULL
@@ -215,7 +215,7 @@ class Field:
                 )
 
     def count_window_elements(self, shape: Shape) -> int:
-        """Return how many numbers an array holds if windows along one axis are laid out: the maximum over the axes."""
+        """Return the most numbers that `gather_windows` makes of a tensor along any one of its axes."""
         return prod(shape) * max(rule.compute_max_window_size(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def compute_bounds(self, shape: Shape) -> list[np.ndarray]:
@@ -248,7 +248,7 @@ class Field:
         return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
 
     def simplify(self, shape: Shape) -> "Field":
-        """Return the simplest field with the same effect on this shape; it is equal for fields that act alike."""
+        """Return the simplest field with the same effect on this shape: one result for all fields of equal effect."""
         return Field(tuple(rule.simplify(n) for rule, n in zip(self.rules, shape, strict=True)))
 
     def parameters(self) -> dict[str, int]:

@@ -135,7 +135,7 @@ def _place_axes(text: str, names: list[str]) -> tuple[int, ...]:
 
 
 def merge_rules(rules: Sequence[Rule] | None, layout: ArrayLayout) -> Field | None:
-    """Return the field over (N, H, W, C) that averages like these rules, one for each axis of an array, or None.
+    """Return the field over (N, H, W, C) that averages like `rules`, one per axis of an array; None if no field does.
 
     None for no rules, or if axes that merge into one have different rules.
     """

@@ -19,7 +19,7 @@ from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import check_shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.plain_path import normalize_plainly
+from normviz.core.plain_path import normalize_in_few_passes
 from normviz.core.reductions import centre
 from normviz.core.registry import Scheme
 
@@ -73,7 +73,7 @@ def normalize(
     shape = check_shape(x.shape[-4:], scheme.axes)
     scheme.check(shape)
     eps = resolve_eps(scheme, eps)
-    plain = normalize_plainly(x, scheme, eps)
+    plain = normalize_in_few_passes(x, scheme, eps)
     if plain is not None:
         mean, v, deviation, xhat = plain
     else:

@@ -24,7 +24,7 @@ RANGE_MARGIN = 2.0**40
 
 
 class PlainResult(NamedTuple):
-    """Mean, centred tensor v, divisor and x̂, as in `NormalizationResult`, by the formula as it is written."""
+    """Mean, centred tensor v, divisor and x̂, as in `NormalizationResult`, from `normalize_in_few_passes`."""
 
     mean: Array | None
     v: Array
@@ -32,7 +32,7 @@ class PlainResult(NamedTuple):
     xhat: Array
 
 
-def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | None:
+def normalize_in_few_passes(x: Array, scheme: Scheme, eps: float) -> PlainResult | None:
     """Return v = x - E_A[x] and x̂ = v / sqrt(ε + E_B[v²]) of a large array; None if that could lose digits.
 
     None also for small arrays, windows, schemes of another form, and arrays without readable numbers, such as those

@@ -57,9 +57,10 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
 
 
 def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
-    """Reduce x over the elements that share a statistic, to the shape of the statistics; for fields without windows.
+    """Apply `reduction` to each set of elements that share a statistic, for fields without windows.
 
-    `reduction` is `xp.mean`, `xp.min` or `xp.max`: over a box they equal a reduction of one axis after another.
+    `reduction` is `xp.mean`, `xp.min` or `xp.max`, which may reduce one axis after another. The result has the shape of
+    the statistics.
     """
     for axis, rule in zip(range(-4, 0), field.rules, strict=True):
         n = x.shape[axis]
@@ -115,31 +116,31 @@ def apply_transposed_average(x: Array, field: Field) -> Array:
     return broadcast_statistic(total, x.shape)
 
 
-def divide(v: Array, deviation: Array) -> Array:
+def divide_by_divisor(v: Array, deviation: Array) -> Array:
     """Compute v / deviation, with 0/0 = 0 and derivative 0 where the deviation is 0."""
     xp = array_namespace(v)
     return v / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
-def invert(deviation: Array) -> Array:
+def invert_deviation(deviation: Array) -> Array:
     """Compute 1/σ, and 0 where σ is 0."""
     xp = array_namespace(deviation)
     return 1 / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
 def reshape_along_axis(numbers: np.ndarray, axis: int, like: Array) -> Array:
-    """Reshape a vector so that it lies along one of the last four axes and broadcasts along the others."""
+    """Reshape a vector to lie along one of the last four axes of `like`, in the dtype and on the device of `like`."""
     behind = (1,) * (-axis - 1)
     return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=get_device(like))
 
 
 def count_elements(field: Field, shape: Shape, like: Array) -> Array:
-    """Return for every element how many elements share its statistic, as an array like `like`."""
+    """Return for every element how many elements share its statistic, in the dtype and on the device of `like`."""
     return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=get_device(like))
 
 
-def sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:
-    """Sum, for every element, over the elements that are in both of its fields."""
+def sum_over_intersection(x: Array, first: Field, second: Field, shape: Shape) -> Array:
+    """Sum x, for every element, over the elements that belong to both its `first` and its `second` field."""
     xp = array_namespace(x)
     for axis, ours, theirs in zip(range(-4, 0), first.compute_bounds(shape), second.compute_bounds(shape), strict=True):
         lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
@@ -152,7 +153,7 @@ def sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) ->
 
 
 def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
-    """Return the shape with one axis split in two, `parts`; the second is at `axis`, counted from the end."""
+    """Return the shape with one axis split in two, of lengths `parts`; `axis` < 0 is the place of the second."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 

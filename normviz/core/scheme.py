@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isfinite, prod
 from typing import Any
 
-from normviz.core.aliases import find_key, suggest_key
+from normviz.core.aliases import find_scheme_key, suggest_key
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, Field, Rule, Shape
 from normviz.core.kinds.base import Kind
@@ -294,7 +294,7 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None, a
     Raises:
         InvalidInput: an unknown key, fewer than one group, a negative radius, or an α that is not above 0.
     """
-    found = find_key(key, SCHEMES) if isinstance(key, str) else None
+    found = find_scheme_key(key, SCHEMES) if isinstance(key, str) else None
     if found is None:
         raise InvalidInput(f"{key!r} is not a scheme; {suggest_key(str(key), SCHEMES)}")
     if alpha is not None and not (isfinite(alpha) and alpha > 0):

@@ -99,7 +99,7 @@ class Declaration:
     def resolve_default(self, earlier: EarlierValues) -> Any:
         """Return the default, or the valid value nearest to it, given the settings declared earlier."""
         default = self.default.resolve(earlier) if isinstance(self.default, DependentValue) else self.default
-        return None if default is None else self.find_nearest(default, earlier)
+        return None if default is None else self.find_nearest_value(default, earlier)
 
     def resolve_label(self, earlier: EarlierValues) -> str:
         """Return the label of the control, which may depend on the settings declared earlier."""
@@ -111,7 +111,7 @@ class Declaration:
         """Raise InvalidInput if a value is not valid, given the settings declared earlier."""
         raise NotImplementedError
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> Any:
         """Return the valid value nearest to `value`, which may be text; raise ValueError if none is near.
 
         `earlier`: the values of the settings that are declared before this one.
@@ -120,7 +120,7 @@ class Declaration:
 
     def find_nearest_or_default(self, value: Any, earlier: EarlierValues) -> Any:
         """Return the default for None, otherwise the valid value nearest to `value`, which may be text."""
-        return self.resolve_default(earlier) if value is None else self.find_nearest(value, earlier)
+        return self.resolve_default(earlier) if value is None else self.find_nearest_value(value, earlier)
 
     def format_for_link(self, value: Any) -> str:
         """Return the value as text for a link and the command line."""
@@ -180,7 +180,7 @@ class Real(Declaration):
             because = self.because if number and not value > most else ""
             raise self._make_refusal(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> float:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> float:
         least, most = self.entered or self.compute_limits(earlier)
         return min(max(_parse_number(value), least), most)
 
@@ -202,7 +202,7 @@ class Integer(Real):
     NOUN: ClassVar[str] = "a whole number"
     KIND: ClassVar[Any] = Integral
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> int:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> int:
         least, most = self.entered or self.compute_limits(earlier)
         return int(min(max(round(float(value)), least), most))
 
@@ -227,7 +227,7 @@ class NumberChoice(Declaration):
         if value not in self.list_options(earlier):
             raise self._make_refusal(value, join_words(self.list_options(earlier)))
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> int:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> int:
         return find_closest(self.list_options(earlier), _parse_number(value))
 
 
@@ -253,7 +253,7 @@ class Choice(Declaration):
         if value not in options:
             raise self._make_refusal(value, join_words(options))
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> Any:
         """Return the valid key closest in spelling."""
         options = self.list_options(earlier)
         if value in options:
@@ -283,9 +283,9 @@ class MultipleChoice(Choice):
         for key in value:
             super().check(key, earlier)
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> list[str]:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> list[str]:
         """Return the distinct valid keys closest in spelling to those in `value`, which may be text."""
-        nearest = super().find_nearest
+        nearest = super().find_nearest_value
         return list(dict.fromkeys(nearest(key, earlier) for key in _parse_keys(value)))
 
     def format_for_page(self, value: Any) -> str:
@@ -314,7 +314,7 @@ class Switch(Declaration):
         if not isinstance(value, bool):
             raise self._make_refusal(value, "True or False")
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> bool:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> bool:
         """Return True for True and words such as "on", otherwise False."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
@@ -339,7 +339,7 @@ class CustomValue(Declaration):
         if nearest != value:
             raise self._make_refusal(value, self.format_for_link(nearest))
 
-    def find_nearest(self, value: Any, earlier: EarlierValues) -> Any:
+    def find_nearest_value(self, value: Any, earlier: EarlierValues) -> Any:
         return self.reads(value, earlier)
 
     def format_for_link(self, value: Any) -> str:

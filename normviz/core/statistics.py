@@ -78,7 +78,7 @@ class SaturationCurve(NamedTuple):
 
 
 class SplitSaturationCurve(NamedTuple):
-    """One element's x̂ as a function of the contrast, a sum of parts: under whitening, one per eigenvector of Σ."""
+    """x̂ of one element as a function of the contrast: a sum of curves, under whitening one per eigenvector of Σ."""
 
     parts: tuple[SaturationCurve, ...]
 

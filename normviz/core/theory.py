@@ -147,7 +147,7 @@ def _has_zero_mean_filters(weight_scheme: Scheme, transformation: Transformation
 def _predict_tensor_invariance(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Prediction:
-    """Predict whether x̂ of one tensor is invariant to a factor or a shift that varies along the named axes."""
+    """Predict whether x̂ is invariant to a factor, or to a shift, that varies along these axes."""
     alone = scheme.kind.explain_missing_invariance()
     if alone is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
@@ -174,7 +174,7 @@ def _predict_tensor_invariance(
 
 
 def name_spanned_axes(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
-    """Return in words the axes along which something varies within a field; empty if it is constant there."""
+    """Name the axes of `varying` along which one of the fields has several elements: "the channels"; "" if none."""
     spans = []
     for position, axis in enumerate(axes):
         bounds = (field.rules[position].compute_bounds(shape[position]) for field in fields)

@@ -50,15 +50,15 @@ def write_file(path: Path, content: bytes) -> None:
         BrokenPipeError: the path is a pipe that nobody reads any more.
     """
     try:
-        old = _find_status(path)
+        old = _read_file_status(path)
         stream = None if old is None else _find_standard_stream(old)
         if stream is not None:
-            _write_all(partial(os.write, stream), content)
+            _write_all_bytes(partial(os.write, stream), content)
         elif old is None or stat.S_ISREG(old.st_mode):
             _replace_file(os.path.realpath(path), old, content)
         else:
             with _open_unbuffered(path, os.O_WRONLY) as descriptor:
-                _write_all(partial(os.write, descriptor), content)
+                _write_all_bytes(partial(os.write, descriptor), content)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -108,7 +108,7 @@ def _write_stdout(text: str) -> None:
     content, buffer = text.encode(encoding, JSON_ESCAPE), getattr(stream, "buffer", None)
     try:
         if isinstance(buffer, io.RawIOBase):  # with PYTHONUNBUFFERED: `stream.write` does not notice what it lost
-            _write_all(buffer.write, content.replace(b"\n", os.linesep.encode()))
+            _write_all_bytes(buffer.write, content.replace(b"\n", os.linesep.encode()))
         else:
             stream.write(content.decode(encoding))
             stream.flush()
@@ -121,7 +121,7 @@ def _write_stdout(text: str) -> None:
         raise InvalidInput(f"standard output cannot be written: {error.strerror or error}.") from error
 
 
-def _find_status(path: Path) -> os.stat_result | None:
+def _read_file_status(path: Path) -> os.stat_result | None:
     """Return `os.stat` of a path, or None if no file is there."""
     try:
         return os.stat(path)
@@ -149,7 +149,7 @@ def _replace_file(target: str, old: os.stat_result | None, content: bytes) -> No
             pass
     try:
         with _open_unbuffered(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
-            _write_all(partial(os.write, descriptor), content)
+            _write_all_bytes(partial(os.write, descriptor), content)
             os.fsync(descriptor)
         if old is not None:
             _copy_permissions(old, temporary)
@@ -182,7 +182,7 @@ def _open_unbuffered(path: str | Path, flags: int, mode: int = 0o666) -> Iterato
         os.close(descriptor)
 
 
-def _write_all(write: Callable[[memoryview], int | None], content: bytes) -> None:
+def _write_all_bytes(write: Callable[[memoryview], int | None], content: bytes) -> None:
     """Call `write` until every byte is written; a full disk writes some bytes before it fails.
 
     `write` returns how many bytes it has taken, None where it cannot take any now.

@@ -95,7 +95,7 @@ def _average_blocks(image: "Image.Image", mode: str, k: int) -> np.ndarray:
     return np.array(averages)
 
 
-def _check_pixels(width: int, height: int, decoded: float) -> None:
+def _check_picture_size(width: int, height: int, decoded: float) -> None:
     """Raise InvalidInput for a picture with more than `MAX_PIXELS` pixels or `MAX_DECODED_BYTES` decoded bytes."""
     if width * height > MAX_PIXELS:
         raise InvalidInput(f"the picture has {width} × {height} pixels; up to {MAX_PIXELS // 10**6} million are read.")
@@ -125,7 +125,7 @@ def _strip_png(content: bytes) -> bytes:
     (header,) = kept[b"IHDR"]
     width, height, bits, colour = struct.unpack_from(">IIBB", header)
     stored = (-(-bits // 8) if colour in _PNG_SINGLE else 4) * width * height  # in Pillow
-    _check_pixels(width, height, stored)
+    _check_picture_size(width, height, stored)
     return _PNG + b"".join(_build_png_chunk(kind, b"".join(data)) for kind, data in kept.items() if data)
 
 
@@ -167,12 +167,12 @@ def _strip_jpeg(content: bytes) -> bytes:
         raise InvalidInput(f"the .jpg file has more than {MAX_SEGMENTS:,} segments; save the picture anew.")
     if frame is None:
         raise ValueError("no frame")
-    _check_jpeg(*frame, scans)
+    _check_jpeg_cost(*frame, scans)
     return b"".join((*kept, bytes([0xFF, _JPEG_END]) if marker else b""))
 
 
-def _check_jpeg(marker: int, frame_header: bytes, scans: list[int]) -> None:
-    """Raise InvalidInput for a .jpg file of too many scans (channels of each), or one that takes too much memory."""
+def _check_jpeg_cost(marker: int, frame_header: bytes, scans: list[int]) -> None:
+    """Raise InvalidInput for a .jpg file with too much to decode; `scans`: the number of channels of each scan."""
     height, width, channels = struct.unpack_from(">xHHB", frame_header)
     factors = [divmod(frame_header[6 + 3 * k + 1], 16) for k in range(channels)]
     if not all(1 <= factor <= 4 for pair in factors for factor in pair):
@@ -181,7 +181,7 @@ def _check_jpeg(marker: int, frame_header: bytes, scans: list[int]) -> None:
     padded = -(-width // (8 * across)) * 8 * across * -(-height // (8 * down)) * 8 * down
     coefficients = padded * sum(h * v for h, v in factors) / (across * down)
     is_in_one_scan = marker != 0xC2 and scans == [channels]
-    _check_pixels(width, height, 0 if is_in_one_scan else 2 * coefficients)
+    _check_picture_size(width, height, 0 if is_in_one_scan else 2 * coefficients)
     if padded * sum(scans) > MAX_SCANNED_PIXELS:
         raise InvalidInput(
             f"the .jpg file goes over its {width} × {height} pixels in {len(scans):,} scans; "

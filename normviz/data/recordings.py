@@ -73,7 +73,7 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
     report = arrays.pop(REPORT_NAME, None)
     if report is None or report.dtype != np.uint8 or report.ndim != 1:
         raise InvalidInput(f"{name[:60]} holds no report of a model; `normviz record` writes one with it.")
-    return ModelFile(parse_json(report.tobytes()), _group_by_layer(arrays))
+    return ModelFile(parse_json(report.tobytes()), _group_arrays_by_layer(arrays))
 
 
 def parse_json(content: bytes) -> Any:
@@ -93,7 +93,7 @@ def _refuse_constant(text: str) -> NoReturn:
     raise InvalidInput(f"the report holds {text}, which JSON has no number for; null is used there.")
 
 
-def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer]:
+def _group_arrays_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer]:
     """Group the arrays of a file by layer. Raises InvalidInput if an array's name, dtype or shape is not valid."""
     layers = {}
     for key, x in arrays.items():
@@ -105,7 +105,7 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
         if part == PARTS[0]:
             layers[name] = RecordedLayer(x, *(arrays.get(f"{each}.{name}") for each in PARTS[1:]))
     for name, layer in layers.items():
-        if not all(each is None or _broadcasts(each, layer.x) for each in (layer.gain, layer.bias)):
+        if not all(each is None or _can_broadcast(each, layer.x) for each in (layer.gain, layer.bias)):
             raise InvalidInput(f"γ or β of {name[:60]!r} does not fit its activations.")
         rows = layer.statistics
         if rows is not None and (rows.ndim != 2 or len(rows) not in (4, 6) or rows.shape[1] > MAX_CHANNELS):
@@ -114,7 +114,7 @@ def _group_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, RecordedLayer
     return layers
 
 
-def _broadcasts(parameter: np.ndarray, x: np.ndarray) -> bool:
+def _can_broadcast(parameter: np.ndarray, x: np.ndarray) -> bool:
     """Return True if a parameter has as many axes as x, each with the length of x's axis or 1."""
     lengths = zip(parameter.shape, x.shape, strict=False)
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)

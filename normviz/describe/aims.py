@@ -18,20 +18,20 @@ _SINGLE_GROUP = Rule("groups", 1)
 
 @ignore_float_warnings
 def describe_guarantee(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
-    """Describe the measured property of a scheme's x̂: "Afterwards every channel has mean 0 and variance 1."
+    """Describe x̂ of x as measured in `result`, the normalized x: "Afterwards every channel has mean 0 and variance 1."
 
-    Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
+    `threshold`: τ of a scheme with y = max(y, τ). Empty for windows, which share nothing, and for numbers not finite.
     """
     if not scheme.has_effect:
         return ""
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
     reached = _describe_normalized_property(scheme, x.shape, result)
-    return f"{_format_aim_opening(scheme, result, threshold)} {reached}." if reached else ""
+    return f"{_format_guarantee_opening(scheme, result, threshold)} {reached}." if reached else ""
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
-    """Return the name of the elements that share a statistic: "channel", "group of channels"; empty if it is all.
+    """Return the name of the elements that share a statistic: "channel", "group of channels"; empty if all share it.
 
     >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
@@ -117,8 +117,8 @@ def summarize_scheme(scheme: Scheme) -> str:
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 
-def _format_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
-    """Return the first words of the sentence on x̂: "Afterwards", or "Before γ and β," if these change it."""
+def _format_guarantee_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
+    """Return the first words of the sentence on x̂: "Afterwards", or "Before γ and β," if γ and β change x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
     cut = scheme.threshold is not None and bool((result.y < threshold).any())

@@ -92,17 +92,17 @@ class AverageFormula:
     terms: tuple[AverageTerm, ...]
 
     @property
-    def index(self) -> str:
-        """The subscript of the statistic in LaTeX; empty if there is only one statistic."""
+    def statistic_index(self) -> str:
+        """The LaTeX subscript of the statistic; empty if there is only one statistic."""
         return format_subscript("".join(term.statistic for term in self.terms))
 
     @property
-    def summand(self) -> str:
-        """The subscript, in LaTeX, of the element that is summed."""
+    def summand_index(self) -> str:
+        """The LaTeX subscript of the summed element."""
         return format_subscript("".join(term.summand for term in self.terms))
 
     @property
-    def sums(self) -> str:
+    def sum_signs(self) -> str:
         """The sum signs in LaTeX with a space at the end, or ""."""
         whole = ",".join(term.whole for term in self.terms if term.whole)
         signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
@@ -113,22 +113,22 @@ class AverageFormula:
         """The factor 1/n and the sum signs in LaTeX; empty if the average runs over one element."""
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
-        return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
+        return rf"\frac{{1}}{{{size}}}{self.sum_signs}" if size else ""
 
     @property
-    def summed_statistic_subscript(self) -> str:
-        """The LaTeX subscript of the statistic that belongs to the summand; it differs from `index` for windows."""
+    def summed_statistic_index(self) -> str:
+        """The LaTeX subscript of the summand's own statistic, which differs from `statistic_index` for windows."""
         return format_subscript("".join(term.summand if term.is_windowed else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
-        """Format the sum of `summand` over all averages that contain an element: the backward pass of the average."""
+        """Format the backward pass of the average: the sum of `summand` over all averages that contain an element."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.is_windowed else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
-        return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
+        return (fixed.prefix or self.sum_signs) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[AverageTerm, ...]:
-        """The `AverageTerm`s of the axes whose rule is a window."""
+        """The `AverageTerm` of each axis along which the average runs over windows."""
         return tuple(term for term in self.terms if term.is_windowed)
 
 

@@ -30,7 +30,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     own += _build_parameter_formulas(scheme, symbols)
     own += formulas.differentiate_eps_or_alpha(scheme, symbols)
     where = [line for line in build_formulas(scheme) if line.name == "where"]
-    where = [*formulas.define_inverse(scheme), *where]
+    where = [*formulas.define_backward_symbols(scheme), *where]
     weights = scheme.weight_part
     if weights is None or weights is scheme:
         return [*own, *where]

@@ -42,7 +42,7 @@ class Comparisons:
         return {"less": -1, "unclear": 0, "more": 1}[self.sides[name]]
 
     def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:
-        """Format a named difference, times `scale`, in words: "0.3 ± 0.1 less", or that it is not clear."""
+        """Format the named difference, times `scale`: "0.3 ± 0.1 less", or "not clearly different, …"."""
         each, side = self.differences[name], self.sides[name]
         if side == "unclear":
             return f"not clearly different, {each.text(scale)}{unit}"

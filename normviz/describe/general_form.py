@@ -15,14 +15,14 @@ from normviz.describe.averages import build_averages
 from normviz.describe.symbols import (
     Formula,
     FormulaSymbols,
-    format_centred,
     format_derivative,
-    format_difference,
+    format_dividend,
     format_element_subscript,
     format_fan_in,
-    format_hat,
     format_mean_square,
+    format_mean_subtraction,
     format_sum,
+    format_xhat,
 )
 
 ROOT, PLAIN, LIMIT = range(3)
@@ -62,40 +62,40 @@ class KindFormulas:
         eps = "" if scheme.eps is None else r"+\varepsilon"
         return "" if scheme.suppression is None else rf"\sqrt{{{format_mean_square(scheme)}{eps}}}"
 
-    def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_divisor(self, scheme: Scheme) -> Iterator[Formula]:
         """Yield the formulas that define the divisor, such as the variance σ²."""
         if scheme.suppression is None:
             return
         square = build_averages(scheme)["B"]
         summand = (
-            f"({format_difference(scheme)})"
+            f"({format_mean_subtraction(scheme)})"
             if scheme.divides_by_variance
-            else f"{format_centred(scheme)}{square.summand}"
+            else f"{format_dividend(scheme)}{square.summand_index}"
         )
         name = "variance" if scheme.divides_by_variance else "mean square"
         yield Formula(name, f"{format_mean_square(scheme)} = {square.prefix}{summand}^2")
 
-    def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_xhat(self, scheme: Scheme) -> Iterator[Formula]:
         """Yield the formula that defines x̂."""
         if scheme.suppression is None:
             return
         numerator = (
-            format_difference(scheme)
+            format_mean_subtraction(scheme)
             if scheme.divides_by_variance
-            else format_centred(scheme) + format_element_subscript(scheme)
+            else format_dividend(scheme) + format_element_subscript(scheme)
         )
         scale = rf"\frac{{1}}{{\sqrt{{{format_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
         yield Formula(
-            "normalized", rf"{format_hat(scheme)} = {scale}\frac{{{numerator}}}{{{self.format_divisor(scheme)}}}"
+            "normalized", rf"{format_xhat(scheme)} = {scale}\frac{{{numerator}}}{{{self.format_divisor(scheme)}}}"
         )
 
     def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
         """Yield the formulas that define lengths and matrices used in the other formulas."""
         if scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
-            square, v = build_averages(scheme)["B"], format_centred(scheme)
-            length = rf"\lVert {v}{square.index}\rVert"
-            quotient = rf"{format_hat(scheme)} = \frac{{{v}{format_element_subscript(scheme)}}}{{{length}}}"
-            yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
+            square, v = build_averages(scheme)["B"], format_dividend(scheme)
+            length = rf"\lVert {v}{square.statistic_index}\rVert"
+            quotient = rf"{format_xhat(scheme)} = \frac{{{v}{format_element_subscript(scheme)}}}{{{length}}}"
+            yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sum_signs}{v}{square.summand_index}^2")
 
     def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         """Yield the formulas of the backward pass from d = ∂L/∂x̂ to ∂L/∂x."""
@@ -118,7 +118,7 @@ class KindFormulas:
         if scheme.summation is None:
             return Formula("input", f"{dx} = {dv}")
         mean = symbols.averages["A"]
-        summand = f"{letter}{mean.summand}" if letter else format_derivative(symbols.centred + mean.summand)
+        summand = f"{letter}{mean.summand_index}" if letter else format_derivative(symbols.centred + mean.summand_index)
         return Formula("input", f"{dx} = {dv} - {mean.format_transposed(summand)}")
 
     def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
@@ -129,18 +129,18 @@ class KindFormulas:
             total = rf"{format_sum(scheme, ())}\frac{{{product}}}{{{cube}}}"
             yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
-    def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the formulas that define symbols of the backward pass alone, such as an inverse; here none."""
+    def define_backward_symbols(self, scheme: Scheme) -> Iterator[Formula]:
+        """Yield the formulas of symbols that only the backward pass has, such as an inverse; here none."""
         return iter(())
 
-    def format_square(self, scheme: Scheme) -> str:
+    def format_squared_divisor(self, scheme: Scheme) -> str:
         """Format the squared divisor without ε, in LaTeX."""
         return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
     def format_live_divisor(self, scheme: Scheme) -> tuple[str, ...]:
         """Format the squared divisor with a placeholder for its number, once for each form (ROOT, PLAIN, LIMIT)."""
         eps = "" if scheme.eps is None else r" + \varepsilon"
-        square = self.format_square(scheme)
+        square = self.format_squared_divisor(scheme)
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
         return root, plain, root
 
@@ -151,7 +151,7 @@ class KindFormulas:
         """
         eps = "" if scheme.eps is None else r" + \varepsilon"
         given = "" if scheme.eps is None else r" + \num{eps}"
-        square, number = rf"\part{{divides}}{{{self.format_square(scheme)}}}", r"\part{divides}{\num{divides}}"
+        square, number = rf"\part{{divides}}{{{self.format_squared_divisor(scheme)}}}", r"\part{divides}{\num{divides}}"
         letters, root = rf"\sqrt{{{square}{eps}}}", rf"\sqrt{{{number}{given}}}"
         scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
         return self._format_live_fraction(scheme, scale, dividend, placeholder, letters, root)
@@ -167,14 +167,14 @@ class KindFormulas:
         )
 
     def find_live_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
-        """Map each placeholder in the formula of x̂, such as "divides", to numbers and their shape; else {}."""
+        """Map each placeholder in the formula of x̂, such as "divides", to its numbers; {} without a divisor."""
         if result.deviation is None:
             return {}
         below, form = find_squares_under_root(result.deviation, eps, scheme.kind.has_eps)
         return {"divides": (below, below.shape), "form": (form, below.shape)}
 
     def describe_guarantee(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        """Describe the property that this kind gives x̂: None if it gives none, "" if x̂ of this result lacks it."""
+        """Describe the property that this kind gives x̂; "" if x̂ of `result` lacks it; None for a kind without one."""
         return None
 
     def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
@@ -221,21 +221,22 @@ def _build_averages(scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula
     square = symbols.averages["B"]
     if square.window_terms:
         return
-    hat = symbols.hat.removesuffix(symbols.element) + square.summand
-    over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
+    hat = symbols.hat.removesuffix(symbols.element) + square.summand_index
+    over = square.sum_signs if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
-        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
-    yield Formula("along", rf"{_format_xhat_gradient_average(scheme, symbols)} = {over}d{square.summand}\,{hat}")
+        yield Formula("mean", rf"\overline{{d}}{square.statistic_index} = {square.prefix}d{square.summand_index}")
+    yield Formula("along", rf"{_format_xhat_gradient_average(scheme, symbols)} = {over}d{square.summand_index}\,{hat}")
 
 
 def _format_dividend_gradient(scheme: Scheme, symbols: FormulaSymbols) -> str:
     """Format ∂L/∂v, or ∂L/∂x if mean and divisor average over the same elements."""
     square, d = symbols.averages["B"], "d" + symbols.element
     if square.window_terms:
-        cube = _format_cubed_deviation(symbols, square.index, square.summed_statistic_subscript)
-        back = square.format_transposed(rf"\frac{{d{square.summand}\,{symbols.centred}{square.summand}}}{{{cube}}}")
+        cube = _format_cubed_deviation(symbols, square.statistic_index, square.summed_statistic_index)
+        at = square.summand_index
+        back = square.format_transposed(rf"\frac{{d{at}\,{symbols.centred}{at}}}{{{cube}}}")
         return rf"\frac{{{d}}}{{{symbols.below}}} - {symbols.centred}{symbols.element}\,{back}"
-    mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
+    mean = rf" - \overline{{d}}{square.statistic_index}" if scheme.divides_by_variance else ""
     return (
         rf"\frac{{1}}{{{_format_divisor(scheme, symbols)}}}\left({d}{mean} - "
         rf"{symbols.hat}\,{_format_xhat_gradient_average(scheme, symbols)}\right)"
@@ -245,7 +246,8 @@ def _format_dividend_gradient(scheme: Scheme, symbols: FormulaSymbols) -> str:
 def _format_xhat_gradient_average(scheme: Scheme, symbols: FormulaSymbols) -> str:
     """Format the symbol of the mean of d x̂, with d = ∂L/∂x̂, or of its sum if x̂ is divided by √fan-in, too."""
     both = rf"d\hat{{{symbols.tensor}}}"
-    return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + symbols.averages["B"].index
+    letters = rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}"
+    return letters + symbols.averages["B"].statistic_index
 
 
 def _format_divisor(scheme: Scheme, symbols: FormulaSymbols) -> str:

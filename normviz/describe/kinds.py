@@ -22,9 +22,9 @@ from normviz.describe.symbols import (
     format_element_subscript,
     format_fan_in,
     format_function_latex,
-    format_hat,
-    format_neighbour,
+    format_neighbour_subscript,
     format_sum,
+    format_xhat,
 )
 from normviz.describe.wording import format_function_text, pluralize
 
@@ -50,10 +50,10 @@ class SpectralFormulas(KindFormulas):
     def format_divisor(self, scheme: Scheme) -> str:
         return r"\sigma_{\max}"
 
-    def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_divisor(self, scheme: Scheme) -> Iterator[Formula]:
         yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
 
-    def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_xhat(self, scheme: Scheme) -> Iterator[Formula]:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
 
     def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
@@ -72,7 +72,7 @@ class SpectralFormulas(KindFormulas):
     def differentiate_eps_or_alpha(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         return iter(())
 
-    def format_square(self, scheme: Scheme) -> str:
+    def format_squared_divisor(self, scheme: Scheme) -> str:
         return r"\sigma_{\max}"
 
     def format_live_divisor(self, scheme: Scheme) -> tuple[str, ...]:
@@ -98,17 +98,17 @@ class WhiteningFormulas(KindFormulas):
     square: ClassVar[str] = "the variance along an eigenvector of Σ"
     response: ClassVar[str] = "that part of x̂"
 
-    def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_divisor(self, scheme: Scheme) -> Iterator[Formula]:
         averages, index = build_averages(scheme), format_element_subscript(scheme)
         together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
         within = rf",\quad c,j{together}" if together else ""
-        covariance = rf"{averages['A'].prefix}v{index} v{format_neighbour(scheme)}"
+        covariance = rf"{averages['A'].prefix}v{index} v{format_neighbour_subscript(scheme)}"
         yield Formula("covariance", rf"\Sigma_{{cj}} = {covariance}{within}")
 
-    def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_xhat(self, scheme: Scheme) -> Iterator[Formula]:
         over = build_averages(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
         root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
-        yield Formula("normalized", rf"{format_hat(scheme)} = {over} {root}\, v{format_neighbour(scheme)}")
+        yield Formula("normalized", rf"{format_xhat(scheme)} = {over} {root}\, v{format_neighbour_subscript(scheme)}")
 
     def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         yield Formula("along", r"S = \frac{1}{2}\sum_{n,h,w}\left(v_{nhw}\,d_{nhw}^\top + d_{nhw}\,v_{nhw}^\top\right)")
@@ -123,7 +123,7 @@ class WhiteningFormulas(KindFormulas):
         total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
         yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
-    def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_backward_symbols(self, scheme: Scheme) -> Iterator[Formula]:
         yield Formula(
             "where",
             r"R = (\Sigma+\varepsilon I)^{-1/2},\quad \Sigma = Q\,\mathrm{diag}(\lambda)\,Q^\top,\quad "
@@ -187,9 +187,9 @@ class PointwiseFormulas(KindFormulas):
         "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
     )
 
-    def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
+    def define_xhat(self, scheme: Scheme) -> Iterator[Formula]:
         function = format_function_latex(scheme, scheme.symbol + format_element_subscript(scheme))
-        yield Formula("normalized", f"{format_hat(scheme)} = {function}")
+        yield Formula("normalized", f"{format_xhat(scheme)} = {function}")
 
     def differentiate(self, scheme: Scheme, symbols: FormulaSymbols) -> Iterator[Formula]:
         dx = format_derivative(symbols.tensor + symbols.element)

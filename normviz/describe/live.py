@@ -28,7 +28,7 @@ class LiveFormula(NamedTuple):
 
 
 class ElementNumbers(NamedTuple):
-    """One number for every element, stored once (`values`, of `shape`) for all elements that share it."""
+    """One number for every element, stored once (`values`, of `shape`) for all elements that share the number."""
 
     values: np.ndarray
     shape: Shape

@@ -30,11 +30,11 @@ def escape_markdown(text: object) -> str:
     >>> escape_markdown("4 groups do not divide C = 6.")
     '4 groups do not divide C = 6.'
     """
-    line = replace_invisible(_SPACE.sub(" ", str(text)).strip())
+    line = replace_invisible_characters(_SPACE.sub(" ", str(text)).strip())
     line = _MARKUP.sub(r"\\\g<0>", _FOUND_LATE.sub(WORD_JOINER, line))
     return _LIST_NUMBER.sub(r"\1\\\2", line)
 
 
-def replace_invisible(text: str) -> str:
+def replace_invisible_characters(text: str) -> str:
     """Replace control characters, marks of the direction of writing and surrogates by U+FFFD."""
     return _INVISIBLE.sub("\ufffd", text)

@@ -14,11 +14,11 @@ from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.symbols import (
     Formula,
     FormulaSymbols,
-    format_centred,
-    format_difference,
+    format_dividend,
     format_element_subscript,
     format_gain_symbol,
-    format_hat,
+    format_mean_subtraction,
+    format_xhat,
 )
 
 CHANGE_FORMULAS = {
@@ -44,7 +44,7 @@ WEIGHT_NORM_FORMULAS = {
 
 def build_formula_symbols(scheme: Scheme) -> FormulaSymbols:
     """Build the LaTeX parts of a scheme's formulas; `below`, the divisor, is empty if nothing divides."""
-    centred, element, hat = format_centred(scheme), format_element_subscript(scheme), format_hat(scheme)
+    centred, element, hat = format_dividend(scheme), format_element_subscript(scheme), format_xhat(scheme)
     below = KIND_FORMULAS[scheme.kind.key].format_divisor(scheme)
     return FormulaSymbols(scheme.symbol, centred, element, hat, below, build_averages(scheme))
 
@@ -59,7 +59,7 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
     return [
         *_build_weight_formulas(scheme),
         *_define_statistics(scheme),
-        *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme),
+        *KIND_FORMULAS[scheme.kind.key].define_xhat(scheme),
         *_define_output(scheme),
         *_define_remaining_symbols(scheme),
     ]
@@ -69,7 +69,7 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
     """List the formulas of a scheme's weight scheme, if any, then those of its mean, divisor and x̂."""
     front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
-    own = [*_define_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
+    own = [*_define_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_xhat(scheme)]
     return [*front, *(line for line in own if line.name in shown)]
 
 
@@ -106,16 +106,16 @@ def _define_statistics(scheme: Scheme) -> Iterator[Formula]:
     averages = build_averages(scheme)
     if "A" in averages:
         mean = averages["A"]
-        yield Formula("mean", rf"\mu{mean.index} = {mean.prefix}{x}{mean.summand}")
-        yield Formula("centred", rf"v{index} = {format_difference(scheme)}")
-    yield from KIND_FORMULAS[scheme.kind.key].define_statistic(scheme)
+        yield Formula("mean", rf"\mu{mean.statistic_index} = {mean.prefix}{x}{mean.summand_index}")
+        yield Formula("centred", rf"v{index} = {format_mean_subtraction(scheme)}")
+    yield from KIND_FORMULAS[scheme.kind.key].define_divisor(scheme)
 
 
 def _define_output(scheme: Scheme) -> Iterator[Formula]:
     """Yield the formula of y = γ x̂ + β if there are learned parameters, and of max(y, τ) if there is a threshold."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
-    base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element_subscript(scheme)
+    base = format_xhat(scheme) if scheme.has_xhat else format_dividend(scheme) + format_element_subscript(scheme)
     gain, bias = (
         None if axes is None else symbol + format_subscript("".join(AXIS_NAMES[axis].letter for axis in axes))
         for symbol, axes in ((format_gain_symbol(scheme), scheme.gain), (r"\beta", scheme.bias))
@@ -143,7 +143,7 @@ def _build_weight_formulas(scheme: Scheme) -> Iterator[Formula]:
     if weight is None or weight is scheme:
         return
     yield from (Formula(f"weights: {name}", latex) for name, latex in build_formulas(weight))
-    used = rf"y{format_element_subscript(weight)}" if weight.gain or weight.bias else format_hat(weight)
+    used = rf"y{format_element_subscript(weight)}" if weight.gain or weight.bias else format_xhat(weight)
     yield Formula(
         "where",
         rf"{scheme.symbol}{format_element_subscript(scheme)} \text{{ is the layer's sum with the weights }} {used}",

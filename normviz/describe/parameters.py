@@ -61,7 +61,7 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     return rows
 
 
-def list_states(scheme: Scheme) -> list[str]:
+def list_state_names(scheme: Scheme) -> list[str]:
     """Return the names of the states that a scheme and its weight scheme store for inference."""
     front = () if scheme.weight is None else SCHEMES[scheme.weight].keeps
     return [*(_OF_WEIGHTS.format(name) for name in front), *scheme.keeps]

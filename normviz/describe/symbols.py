@@ -47,12 +47,12 @@ def format_gain_symbol(scheme: Scheme) -> str:
     return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
 
 
-def format_centred(scheme: Scheme) -> str:
-    """Return the LaTeX of the dividend of x̂: v with its subscript, or the tensor's letter if no mean is subtracted."""
+def format_dividend(scheme: Scheme) -> str:
+    """Return the LaTeX letter of the dividend of x̂: v, or the tensor's own letter if no mean is subtracted."""
     return scheme.symbol if scheme.summation is None else "v"
 
 
-def format_hat(scheme: Scheme) -> str:
+def format_xhat(scheme: Scheme) -> str:
     """Return the LaTeX of the normalized element x̂ with its subscript."""
     return rf"\hat{{{scheme.symbol}}}{format_element_subscript(scheme)}"
 
@@ -62,20 +62,20 @@ def format_element_subscript(scheme: Scheme) -> str:
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
 
 
-def format_neighbour(scheme: Scheme) -> str:
+def format_neighbour_subscript(scheme: Scheme) -> str:
     """Return the LaTeX subscript of an element of another channel, j, at the same position."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
-def format_difference(scheme: Scheme) -> str:
+def format_mean_subtraction(scheme: Scheme) -> str:
     """Return the LaTeX of x − μ for one element."""
-    return rf"{scheme.symbol}{format_element_subscript(scheme)}-\mu{build_averages(scheme)['A'].index}"
+    return rf"{scheme.symbol}{format_element_subscript(scheme)}-\mu{build_averages(scheme)['A'].statistic_index}"
 
 
 def format_mean_square(scheme: Scheme) -> str:
     """Return the LaTeX of the mean square: σ² of a centred tensor, otherwise a bar over the square."""
     symbol = rf"\overline{{{scheme.symbol}^2}}" if scheme.summation is None else r"\sigma^2"
-    return symbol + build_averages(scheme)["B"].index
+    return symbol + build_averages(scheme)["B"].statistic_index
 
 
 def format_fan_in(scheme: Scheme) -> str:

@@ -93,7 +93,7 @@ def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
 
 
 class FieldWords(NamedTuple):
-    """Words for the field of a chosen element: the elements that share a statistic with it.
+    """Words for the field of a chosen element, which is all elements that share a statistic with the chosen one.
 
     Attributes:
         names: of the statistics over it.
@@ -157,7 +157,7 @@ class SchemeOnShape:
         return [self._describe_box(part, index) for part in self.statistics]
 
     def describe_statistic_counts(self) -> str:
-        """Describe the number of statistics and of the elements of each: "4 statistics, each of 96 elements"."""
+        """Describe how many statistics there are, and of how many elements: "4 statistics, each of 96 elements"."""
         nouns = ["statistic"] if len(self.statistics) == 1 else [part.names[0] for part in self.statistics]
         counted = (
             _count_fields(noun, part.field, self.shape) for noun, part in zip(nouns, self.statistics, strict=True)
@@ -183,7 +183,7 @@ class SchemeOnShape:
     def _list_named_axes(self, axes: Sequence[int]) -> list[int]:
         return [axis for axis in axes if self.shape[axis] > 1] or list(axes)
 
-    def describe_picture(self, focus: Index, view: str, colour: str) -> str:
+    def describe_cube(self, focus: Index, view: str, colour: str) -> str:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""
         named = ", ".join(f"{name} = {n}" for name, n in zip(self.scheme.axes, self.shape, strict=True))
         text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "

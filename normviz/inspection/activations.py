@@ -83,7 +83,7 @@ def _encode_layers(inspected: InspectedModel, most: int) -> bytes:
 def compare_channels(
     layer: LayerReport, training: LayerCall, inference: LayerCall | None, max_numbers: int
 ) -> np.ndarray | None:
-    """Return mean and variance of channels: batch, running, running after one more pass in training, (6, channels).
+    """Return each channel's batch mean and variance, running ones, and those after one more pass, (6, channels).
 
     At most `max_numbers` / 6 channels, at even spacing. None unless the layer uses running averages in inference.
     """

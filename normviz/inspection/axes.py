@@ -61,7 +61,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
         moved = _find_changed_axes(call, other.layers.get(name)) or ()
         alike = (axis for axis, n in enumerate(call.x.shape) if n == size)  # where a dead layer passes no change on
         example = next(iter(moved), None) if moved else next(alike, None)
-        channels = _find_direct_channels(call, recorder)
+        channels = _find_direct_channel_axis(call, recorder)
         for producer in range(call.producer or 0, max((call.producer or 0) - SEARCHED, -1), -1):
             if call.producer is not None and channels is None:
                 if producer not in disturbed:
@@ -75,7 +75,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
 def choose_channel_axis(
     model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
 ) -> AxisRoles:
-    """Return the `AxisRoles` of a call's input: `roles`, but with γ's axis as channels if the layers around allow both.
+    """Return the `AxisRoles` of a call's input: `roles`, or with γ's axis as channels if the next layer agrees.
 
     The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
     takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.
@@ -91,8 +91,8 @@ def choose_channel_axis(
     return AxisRoles(roles.example, (learned[0],) if len(learned) == 1 else (default,), False)
 
 
-def _find_direct_channels(call: LayerCall, recorder: Recorder) -> tuple[int, ...] | None:
-    """Return the axis of channels as (axis,) if a call's input is the output of the call that made them, else None."""
+def _find_direct_channel_axis(call: LayerCall, recorder: Recorder) -> tuple[int, ...] | None:
+    """Return (axis,) of the channels if a call's input is the unchanged output of a weighted call, else None."""
     producer = None if call.producer is None else recorder.weights[call.producer]
     is_direct = producer is not None and producer.y.shape == call.x.shape and torch.equal(producer.y, call.x)
     return (producer.channel_axis % call.x.ndim,) if producer is not None and is_direct else None

@@ -33,12 +33,12 @@ def _find_obstacle(call: LayerCall, recorder: Recorder, run_model: Callable[[], 
     if not set(find_parameter_axes(one - zero)) <= {before.channel_axis % call.x.ndim}:
         return "its channels are not those before it"
     with torch.no_grad():
-        expected, folded = run_model(), _run_folded(call.module, before, one - zero, zero, run_model)
+        expected, folded = run_model(), _run_with_folded_norm(call.module, before, one - zero, zero, run_model)
     is_equal = float((expected - folded).abs().max()) <= EXACT * float(expected.abs().max())
     return "" if is_equal else "the layer before it is used elsewhere, too"
 
 
-def _run_folded(
+def _run_with_folded_norm(
     norm: nn.Module, before: WeightedCall, factor: Tensor, shift: Tensor, run_model: Callable[[], Tensor]
 ) -> Tensor:
     """Return the model's output with the batch norm `norm` folded into the layer before it, by `factor` and `shift`."""

@@ -18,7 +18,7 @@ from normviz.inspection.axes import AxisRoles
 from normviz.inspection.frozen import ConstantStatistics
 from normviz.inspection.probing import Probe, Rules, average_by_rules
 from normviz.inspection.recording import LayerCall
-from normviz.inspection.scheme_match import build_found_scheme, list_schemes
+from normviz.inspection.scheme_match import build_found_scheme, list_probed_schemes
 
 NEGLIGIBLE = 1e-12
 """An output with a smaller deviation is constant up to rounding."""
@@ -124,7 +124,7 @@ def build_layer_report(
     layout = parse_layout(" ".join(text))
     shape = tuple(max(n, 2) if axis == 0 else n for axis, n in enumerate(layout.to_tensor(call.x).shape))
     heads = call.x.shape[text.index("H")] if len(roles.channels) == 2 else 0
-    schemes = list_schemes(probe, layout, shape, heads=heads, learns=bool(call.parameters))
+    schemes = list_probed_schemes(probe, layout, shape, heads=heads, learns=bool(call.parameters))
     report = LayerReport(call.name, schemes, text, tuple(call.x.shape), probe)
     report.flags["channels_certain"] = roles.is_certain
     is_shared = "N" in report.averaged_axes
@@ -192,7 +192,7 @@ def measure_relative_gap(y: Tensor, other: Tensor) -> float:
 
 
 def _compare_modes(report: LayerReport, call: LayerCall, inference: LayerCall | None, example: int | None) -> None:
-    """Set in `report` where statistics come from in inference, the gap between modes, and other examples' influence."""
+    """Set in `report` the source of statistics in inference, the gap between modes, and other examples' influence."""
     y = call.compute(call.x)
     if inference is not None:
         other = inference.compute(call.x)

@@ -105,7 +105,7 @@ def probe_function(
         return replace(measured or found, gain_axes=gain_axes, bias_axes=bias_axes, is_single=is_single)
     if found.form != "general":
         return replace(found, is_single=is_single)
-    measured = _fit_general(compute, shape, [(found.mean, found.divisor)], SINGLE if is_single else EXACT)
+    measured = _fit_general_form(compute, shape, [(found.mean, found.divisor)], SINGLE if is_single else EXACT)
     if measured is None:
         return None
     measured = replace(measured, gain_axes=gain_axes, bias_axes=bias_axes, is_single=is_single)
@@ -209,7 +209,7 @@ def _probe_shared(
     means = [None, *parts]
     candidates = [(mean, divisor) for mean in means for divisor in (parts if divides else [None]) if mean or divisor]
     candidates.sort(key=lambda pair: sum(each not in (None, rules) for each in pair))
-    found = _fit_general(compute, x.shape, candidates, tolerance)
+    found = _fit_general_form(compute, x.shape, candidates, tolerance)
     if found or not divides or float((compute(2 * x) - y).abs().max()) > 0.01 * float(y.abs().max()):
         return found
     ratio = y / x
@@ -223,13 +223,13 @@ def _iterate_subfields(rules: Rules) -> Iterator[Rules]:
     yield from (each for each in product(*choices) if any(rule != OWN for rule in each))
 
 
-def _fit_general(
+def _fit_general_form(
     compute: Callable[[Tensor], Tensor],
     shape: Sequence[int],
     candidates: Sequence[tuple[Rules | None, Rules | None]],
     tolerance: float,
 ) -> Probe | None:
-    """Fit γ and β per element for each candidate (mean, divisor); return the first fit within tolerance, or None."""
+    """Fit γ and β per element to the rules (mean, divisor) of each candidate; return the first good fit, or None."""
     inputs = [LARGE * _draw(shape, seed) for seed in range(1, REPEATS + 1)]
     outputs = torch.stack([compute(x) for x in inputs])
     middle = outputs.mean(0)

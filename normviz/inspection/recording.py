@@ -350,7 +350,7 @@ class Recorder(TorchFunctionMode):
 
 
 def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
-    """Run a model on a batch in a `Recorder`, which adds noise where `disturbed` says; return recorder and output."""
+    """Run a model in a `Recorder`; return recorder and output. `disturbed`: a call and an axis to add noise at."""
     with keep_state(model), Recorder(model, disturbed) as recorder:
         output = call_model(model, batch)
     return recorder, output

@@ -17,10 +17,10 @@ POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 """The schemes of functions of each element, by their form."""
 
 
-def list_schemes(
+def list_probed_schemes(
     probe: Probe, layout: ArrayLayout, shape: Shape, *, is_weight: bool = False, heads: int = 0, learns: bool = False
 ) -> list[Scheme]:
-    """Return the schemes that a probed layer computes, the usual first: `heads` (a number) and `learns` decide on that.
+    """Return the schemes that compute what `probe` found; the usual one for these `heads` and `learns` comes first.
 
     Args:
         probe: what was found.
@@ -35,7 +35,7 @@ def list_schemes(
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return []
-    found = [each for each in _iterate_candidates(fields, is_weight) if _is_equal(each, fields, shape)]
+    found = [each for each in _iterate_candidates(fields, is_weight) if _has_equal_fields(each, fields, shape)]
     if heads and any(each.key == "rms" for each in found):
         found.append(SCHEMES["query-key"].with_parameters(groups=heads))
     is_image = sum(axis in (1, 2) for axis in layout.axes) >= 2
@@ -54,13 +54,13 @@ def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
 
 
 def _has_untranslatable_rule(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
-    """Return True if a rule of the array cannot be written as part of a field over the axes (N, H, W, C)."""
+    """Return True if the rules of a probed array have no counterpart in `fields` over (N, H, W, C)."""
     pairs = zip((probe.mean, probe.divisor), fields, strict=True)
     return any(rules is not None and field is None for rules, field in pairs)
 
 
 def _iterate_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
-    """Yield the general-form schemes, of weights if `is_weight`, with the groups and radius of these fields."""
+    """Yield the schemes that divide by a root mean square or only centre, with the groups and radius of `fields`."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     rows = WEIGHT_SCHEMES if is_weight else NAMED_SCHEMES
     for scheme in rows.values():
@@ -68,8 +68,8 @@ def _iterate_candidates(fields: tuple[Field | None, Field | None], is_weight: bo
             yield scheme.with_parameters(found.get("groups"), found.get("window"))
 
 
-def _is_equal(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
-    """Return True if the scheme's fields on a shape are the same as `fields`, those of the mean and the divisor."""
+def _has_equal_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
+    """Return True if a scheme averages its mean and divisor over the same elements as these two `fields` on a shape."""
     pairs = list(zip((scheme.summation, scheme.suppression), fields, strict=True))
     if not scheme.fits(shape) or any((own is None) != (field is None) for own, field in pairs):
         return False

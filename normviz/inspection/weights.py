@@ -10,7 +10,7 @@ from normviz.core.registry import SCHEMES
 from normviz.inspection.layers import LayerReport, measure_statistics
 from normviz.inspection.probing import Probe, probe_function
 from normviz.inspection.recording import Recorder, WeightedCall, keep_state, use_modes
-from normviz.inspection.scheme_match import list_schemes
+from normviz.inspection.scheme_match import list_probed_schemes
 
 LAYOUTS = {2: "OI", 3: "OIW", 4: "OIHW"}
 """The axes of PyTorch's weights by their number; transposed convolutions have the first two in the other order."""
@@ -72,7 +72,7 @@ def _build_weight_report(
     layout = parse_layout(" ".join(text), "weight")
     lengths = dict(zip(layout.axes, learned.shape, strict=True))
     shape = (lengths.get(0, 1), lengths.get(1, 1), lengths.get(2, 1), lengths.get(3, 1))
-    schemes = list_schemes(probe, layout, shape, is_weight=True)
+    schemes = list_probed_schemes(probe, layout, shape, is_weight=True)
     if probe.form == "proportional" and (_is_spectral(call) or _divides_linearly(compute, learned)):
         schemes = [SCHEMES["spectral"]]
     report = LayerReport(call.name, schemes, text, tuple(learned.shape), probe, target="weight")

@@ -97,7 +97,7 @@ class SchedulerConnection:
         self._sent: dict[str, SentJob] = {}
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock, self._is_closed = Lock(), False
-        self._thread = Thread(target=self._pass_on_messages, name="cluster", daemon=True)
+        self._thread = Thread(target=self._forward_messages, name="cluster", daemon=True)
         self.client.subscribe_topic(self.client.id, self._handle_event)
         self._thread.start()
 
@@ -196,7 +196,7 @@ class SchedulerConnection:
         else:
             sent.future.set_exception(self._make_error_readable(error))
 
-    def _pass_on_messages(self) -> None:
+    def _forward_messages(self) -> None:
         """Forward progress reports and cancellations until the connection is lost; then fail all open jobs."""
         while not self.is_lost:
             try:

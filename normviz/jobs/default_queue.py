@@ -23,7 +23,7 @@ def create_default_queue(
     speed_estimator: SpeedEstimator | None = None,
     spare_worker: SpareWorker | None = None,
 ) -> JobQueue:
-    """Create the queue for long jobs, which run on the configured Dask cluster, or else in processes here.
+    """Create the queue for long jobs without a result, which run on the configured Dask cluster, or in processes here.
 
     Args:
         workers: the number of processes on this machine, without a cluster.

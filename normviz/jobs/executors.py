@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs import gpu
-from normviz.jobs.fallback import run_or_fall_back
+from normviz.jobs.fallback import run_with_cpu_fallback
 from normviz.jobs.gpu import get_peak_gpu_share
 from normviz.jobs.limits import NO_LIMITS, JobLimits, read_resident_memory
 from normviz.jobs.spec import Job, JobStep, Result
@@ -78,7 +78,7 @@ def perform_job(job: Job[Result], control: JobControl, limits: JobLimits = NO_LI
     LimitExceeded if the job exceeds a limit.
     """
     start, before = time.monotonic(), read_resident_memory()
-    return run_or_fall_back(lambda steps: _perform_steps(steps, control, limits, start, before), job)
+    return run_with_cpu_fallback(lambda steps: _perform_steps(steps, control, limits, start, before), job)
 
 
 def _perform_steps(

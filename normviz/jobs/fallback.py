@@ -63,7 +63,7 @@ def format_device_list(devices: Iterable[str]) -> str:
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 
-def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
+def run_with_cpu_fallback(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
     """Return `run(job.steps())`; if the GPU fails, call `run` again with the steps of the job on the CPU.
 
     Raises the errors of `run`, and those of the job that are no failure of a GPU.

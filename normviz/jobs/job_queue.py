@@ -70,10 +70,10 @@ class JobQueue:
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """Submit jobs to run in this order, with a callback for each result; return their `JobRequest`.
+        """Submit jobs to run in this order; return their `JobRequest`. `store_result` is called with each result.
 
-        `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
-        connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
+        The call is in the thread in which the result arrives; `is_present` returns True while the session is connected,
+        in any thread. Raises TypeError or ValueError for a job that is not plain data.
         """
         request = JobRequest(self, jobs, store_result, is_present)
         with self._lock:

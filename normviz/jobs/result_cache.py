@@ -109,7 +109,7 @@ class ResultCache:
             found = {digest: self._read_result(store, digest) for digest in digests}
             return {digest: result for digest, result in found.items() if result is not None}
 
-        return (self._open_and_run(digests[0], READ_TIMEOUT, read) or {}) if digests else {}
+        return (self._run_on_database(digests[0], READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
         """Store a result by digest; drop the oldest ones beyond `max_bytes`. Raises ValueError for object arrays.
@@ -131,7 +131,7 @@ class ResultCache:
             store.execute("COMMIT")
 
         self.failed = False
-        self._open_and_run(digest, WRITE_TIMEOUT, write)
+        self._run_on_database(digest, WRITE_TIMEOUT, write)
         self._damaged.discard(digest)
 
     def is_damaged(self, digest: str) -> bool:
@@ -155,8 +155,8 @@ class ResultCache:
         self._damaged.discard(digest)
         return result
 
-    def _open_and_run(self, digest: str, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
-        """Return `work(database)`, or None if the file cannot be opened; `wait`: seconds to wait for a lock.
+    def _run_on_database(self, digest: str, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
+        """Return `work(database)` for the result of `digest`, or None on failure; `wait`: seconds to wait for a lock.
 
         A damaged file is renamed first, and this digest counts as damaged. The file is opened for every call, since it
         may be replaced while the server runs.
@@ -166,7 +166,7 @@ class ResultCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             for _ in range(ATTEMPTS):
                 try:
-                    return self._run_on_store(path, wait, work)
+                    return self._run_on_file(path, wait, work)
                 except DamagedFile as damage:
                     self._damaged.add(digest)
                     _rename_damaged_file(path, damage, wait)
@@ -175,7 +175,7 @@ class ResultCache:
             self._report_once(f"Results cannot be cached: {error}.")
         return None
 
-    def _run_on_store(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
+    def _run_on_file(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
         """Return `work(database)` for the file at `path`. Raises DamagedFile or errors of SQLite."""
         if not path.exists():
             path.touch()

@@ -55,12 +55,12 @@ class ResultArchive:
         found |= kept
         return {job: found[name] for job, name in names.items() if name in found}
 
-    def find_missing(self, jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
+    def find_missing_jobs(self, jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
         """Return the jobs without a complete result."""
         found = self.find_results(jobs)
         return [job for job in jobs if job not in found or not is_complete(found[job])]
 
-    def count_damaged(self, jobs: Sequence[ArrayJob]) -> int:
+    def count_damaged_results(self, jobs: Sequence[ArrayJob]) -> int:
         """Return the number of jobs whose stored result was damaged and has not been computed again."""
         return sum(self.disk.is_damaged(name_result(job)) for job in jobs)
 
@@ -77,5 +77,5 @@ def name_result(job: ArrayJob) -> str:
 
 @lru_cache(maxsize=1024)
 def _compute_digest(job: ArrayJob, version: int) -> str:
-    """Return the digest of a job from a cache, whose key has the `version` of the job's kind, too."""
+    """Return `compute_digest(job)` from a cache by job and `version`, as equal jobs may differ in version."""
     return compute_digest(job)

@@ -14,7 +14,7 @@ POLL_SECONDS = 0.2
 """Seconds between two updates of the progress bar."""
 
 
-def run_missing(
+def run_missing_jobs(
     jobs: Sequence[ArrayJob], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
 ) -> None:
     """Run the jobs that have no complete result in the archive, store their results there, and wait for all.
@@ -29,7 +29,7 @@ def run_missing(
         JobsFailed: a job failed.
         KeyboardInterrupt: with words on the finished jobs.
     """
-    missing = archive.find_missing(jobs)
+    missing = archive.find_missing_jobs(jobs)
     if not missing:
         return
     request = make_queue(len(missing)).submit(missing, archive.store_result, lambda: True)
@@ -50,4 +50,4 @@ def run_missing(
 def create_queue(archive: ResultArchive, job_count: int) -> JobQueue:
     """Create a queue for `job_count` jobs that skips those with a complete result in the archive."""
     workers = min(count_workers(), job_count)
-    return create_default_queue(workers, workers, lambda job: not archive.find_missing([job]))
+    return create_default_queue(workers, workers, lambda job: not archive.find_missing_jobs([job]))

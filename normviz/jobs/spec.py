@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, TypeVar
 
-from normviz.jobs.fallback import run_or_fall_back
+from normviz.jobs.fallback import run_with_cpu_fallback
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -50,8 +50,8 @@ class Job(Generic[Result_co]):
 
 
 def run_to_end(job: Job[Result]) -> Result:
-    """Run a job to its end in this thread and return its result; on the CPU if its GPU fails."""
-    return run_or_fall_back(_take_last_result, job)
+    """Run a job to its end in this thread and return its result; start again on the CPU if the GPU fails."""
+    return run_with_cpu_fallback(_take_last_result, job)
 
 
 def _take_last_result(steps: Iterator[JobStep[Result]]) -> Result:

@@ -25,7 +25,7 @@ def _find_version(name: str) -> str:
 
 
 def check_versions(machine_name: str, versions: dict[str, str] | Exception) -> None:
-    """Raise InvalidInput if another machine's package versions differ from those here, or could not be asked for.
+    """Raise InvalidInput if another machine's package versions differ from those here, or are unknown.
 
     `versions` is the exception in the latter case.
     """

@@ -29,7 +29,7 @@ USUAL_EPS = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class DetectedLayer:
-    """One explanation of y: the schemes that compute it on this shape, and the values of ε, γ and β.
+    """One explanation of y: the schemes that compute y from x on this shape, and the values of ε, γ and β.
 
     Attributes:
         schemes: the schemes; "none" with a gain and a bias is a factor and a shift for each channel.
@@ -62,13 +62,13 @@ class DetectedLayer:
     def to_record(self) -> dict[str, Any]:
         """Return the explanation as a dict for JSON, with None for an unknown γ or β."""
         return {
-            "schemes": [_record_scheme(each) for each in self.schemes],
+            "schemes": [_make_scheme_record(each) for each in self.schemes],
             "layout": self.layout,
             "axes": list(self.axes),
             "eps": self.eps,
             "eps_range": self.eps_range and list(self.eps_range),
-            "gain": _list_numbers(self.gain),
-            "bias": _list_numbers(self.bias),
+            "gain": _convert_to_lists(self.gain),
+            "bias": _convert_to_lists(self.bias),
             "text": self.text,
         }
 
@@ -160,7 +160,7 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
 def _make_explanation(
     x: np.ndarray, y: np.ndarray, fit: CandidateFit, layouts: tuple[CandidateFit, ...]
 ) -> DetectedLayer:
-    """Return the explanation for a fit; `layouts`: the fits of all layouts with the same explanation."""
+    """Return the explanation of y that `fit` gives; `layouts`: the equal fits in other layouts, `fit` among them."""
     eps = None if not fit.eps else USUAL_EPS if USUAL_EPS in fit.eps else fit.eps[0]
     gain = bias = None
     if fit.level >= CHANNELS and (fit.gain or fit.bias):
@@ -191,12 +191,12 @@ def _to_numpy(array: ArrayLike) -> np.ndarray:
     return np.asarray(array)
 
 
-def _list_numbers(values: np.ndarray | None) -> Any:
+def _convert_to_lists(values: np.ndarray | None) -> Any:
     """Return an array as nested lists, with None for NaN."""
     return None if values is None else np.where(np.isnan(values), np.array(None), values).tolist()
 
 
-def _record_scheme(scheme: Scheme) -> dict[str, Any]:
+def _make_scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme's key and parameters as plain data, with α and s for a pointwise scheme."""
     inner = {"alpha": scheme.alpha, "shift": scheme.shift} if scheme.function_parameters else {}
     return {"key": scheme.key, **scheme.parameters, **inner}

@@ -106,7 +106,7 @@ def can_train(scheme: Scheme, setting: Setting) -> bool:
 
 
 class CompiledTraining:
-    """Networks of schemes that `can_train` allows. A call trains up to a step, in chunks, and stores their losses.
+    """Training of networks, whose schemes `can_train` allows. A call trains up to a step and stores the losses.
 
     Args:
         kernels: from `load_kernels`.
@@ -128,16 +128,16 @@ class CompiledTraining:
         noise = GRADIENT_NOISE_FACTOR * float(numbers.eps)
         self.optimizer = (optimizer, MOMENTUM, *BETAS, float(numbers.tiny), noise)
         self.powers = np.cumprod(np.tile(np.array(BETAS), (setting.steps, 1)), 0)
-        pixels = find_pixels(setting)
+        pixels = locate_input_pixels(setting)
         images = problem.inputs[:, *pixels].astype(numbers.dtype)
         self.images, self.order = torch.from_numpy(images), torch.from_numpy(problem.order)
         self.labels = problem.labels[problem.order]
-        self.changes = [change.astype(numbers.dtype) for change in _find_changes(problem, pixels)]
+        self.changes = [change.astype(numbers.dtype) for change in _list_image_changes(problem, pixels)]
         self.layout, parameters, self.rates = _place_layers(setting, problem)
         lead = (len(schemes), *parameters.shape)
         self.parameters = np.tile(parameters, (len(schemes), 1, 1))
         self.state = np.zeros((*lead[:2], MOMENTS[setting.optimizer], lead[2]), numbers.dtype)
-        self.norms = [_plan_norms(kernels, scheme, setting) for scheme in schemes]
+        self.norms = [_pack_norms(kernels, scheme, setting) for scheme in schemes]
 
     def __call__(self, step: int) -> Iterator[None]:
         """Train to the end of a step, counted from 0, and perhaps beyond; yield after every network."""
@@ -170,8 +170,8 @@ class CompiledTraining:
         self.losses[self.done : self.done + len(losses), row, column] = losses
 
 
-def find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Return for every pixel a position of the first layer's filter, and the index of the pixel in its input there."""
+def locate_input_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """Return for every pixel a filter position of the first layer that covers it, and its index in that patch."""
     pixels = np.arange(DIGIT_SIDE**2)
     if setting.layer == "dense":
         return np.zeros_like(pixels), pixels
@@ -181,8 +181,8 @@ def find_pixels(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     return top * (last + 1) + left, (y - top) * setting.kernel + x - left
 
 
-def _find_changes(problem: TrainingProblem, pixels: tuple[np.ndarray, np.ndarray]) -> list[np.ndarray]:
-    """Return factor and shift of every pixel and example, (2, pixels · N), for every network; (2, 0) for no change."""
+def _list_image_changes(problem: TrainingProblem, pixels: tuple[np.ndarray, np.ndarray]) -> list[np.ndarray]:
+    """List for every network the factor and shift of its images, (2, pixels · N), or (2, 0) for unchanged images."""
     shape = (problem.order.shape[1], *problem.inputs.shape[1:])
     changes = []
     for factor, shift in zip(problem.factor, problem.shift, strict=True):
@@ -227,8 +227,8 @@ def _place_layers(setting: Setting, problem: TrainingProblem) -> tuple[tuple[np.
     return (np.array(layers, LAYER), np.concatenate(rows), segments), parameters, rates
 
 
-def _plan_norms(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `norms` of `train_network`: a `TENSOR`, and boxes, of every layer's activations and weights."""
+def _pack_norms(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """Return a scheme as the argument `norms` of `train_network`: what each layer normalizes, and its boxes."""
     parts = (
         (scheme.activation_part, setting.shapes, (3, 1, 2, 0), 1, setting.eps),
         (scheme.weight_part, setting.weight_shapes, (0, 1, 2, 3), 3, 0.0),
@@ -238,15 +238,15 @@ def _plan_norms(kernels: ModuleType, scheme: Scheme, setting: Setting) -> tuple[
     for number, (part, shapes, order, kept, eps) in enumerate(parts):
         for layer, shape in enumerate(shapes):
             if part is not None and part.has_effect:
-                *fields, of_rows = _plan_norm(kernels, part, shape, order, kept)
+                *fields, of_rows = _pack_norm(kernels, part, shape, order, kept)
                 numbers = (eps, part.compute_scale(shape), part.alpha or 0.0, part.shift or 0.0)
                 tensors[number, layer] = (*fields, *numbers)
                 boxes[number, layer, :, : of_rows.shape[1]] = of_rows
     return tensors, boxes
 
 
-def _plan_norm(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Sequence[int], first: int) -> tuple[Any, ...]:
-    """Return the integers of a `TENSOR`, and the box of every row for both fields, (2, rows).
+def _pack_norm(kernels: ModuleType, scheme: Scheme, shape: Shape, order: Sequence[int], first: int) -> tuple[Any, ...]:
+    """Return the integers of a `TENSOR`, and the number of each row's box (set with one statistic) by field, (2, rows).
 
     `order`: the axes as they lie in memory; a row spans none before `first`.
     """

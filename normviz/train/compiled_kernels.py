@@ -57,7 +57,7 @@ register_model(Vector)(lambda manager, kind: models.PrimitiveModel(manager, kind
 
 
 def _fill(builder, number):
-    """Return a vector of equal numbers or integers."""
+    """Return a vector with `number` in every lane."""
     vector = builder.insert_element(ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined), number, INDEX(0))
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(INDEX, LANES), [0] * LANES))
 
@@ -73,13 +73,13 @@ def _locate_lanes(context, builder, signature, values):
 
 @intrinsic
 def fill(_, number):
-    """Return a vector of equal numbers."""
+    """Return a vector with `number` in every lane."""
     return Vector(number)(number), lambda context, builder, signature, values: _fill(builder, values[0])
 
 
 @intrinsic
 def load(_, array, start, count):
-    """Load `count` numbers from a start as a vector, with zeros to the end; all its `LANES` numbers are read."""
+    """Return `count` numbers of an array from `start` as a vector, with zeros behind; `LANES` numbers are read."""
 
     def emit(context, builder, signature, values):
         pointer, mask = _locate_lanes(context, builder, signature, values)
@@ -91,7 +91,7 @@ def load(_, array, start, count):
 
 @intrinsic
 def store(_, array, start, count, vector):
-    """Store the first `count` numbers of a vector; the others in memory stay."""
+    """Write the first `count` numbers of a vector into an array from `start` on."""
 
     def emit(context, builder, signature, values):
         pointer, mask = _locate_lanes(context, builder, signature, values)
@@ -113,7 +113,7 @@ def add_product(_, total, x, y):
 
 @intrinsic
 def clip(_, vector, guide):
-    """Return a vector with zeros where the guide is at most zero."""
+    """Return the vector with zeros where `guide` is at most zero."""
 
     def emit(context, builder, signature, values):
         zeros = ir.Constant(values[0].type, None)
@@ -124,7 +124,7 @@ def clip(_, vector, guide):
 
 @intrinsic
 def sum_lanes(_, vector):
-    """Return the sum of a vector, half by half."""
+    """Return the sum of a vector's numbers, added half by half."""
 
     def emit(context, builder, signature, values):
         (vector,), half = values, LANES // 2
@@ -203,7 +203,7 @@ def _correlate(x, rows, step, g, g_rows, g_step, out, height, length):
 
 @compile_kernel
 def _average_boxes(x, y, row_length, boxes, averages, per_row, divisor):
-    """Write the mean of x · y, or of x if y is None, over every box to `averages`, divided by a divisor."""
+    """Write to `averages` the mean of x · y, or of x if y is None, over each set of `boxes`, over `divisor`."""
     size = row_length // per_row
     span, parts = (row_length, 1) if size == 1 else (size, per_row)
     averages[:] = 0.0
@@ -226,7 +226,7 @@ def _average_boxes(x, y, row_length, boxes, averages, per_row, divisor):
 
 @compile_kernel
 def _add_boxes(x, y, row_length, boxes, factors, per_row, is_added):
-    """Add y, or 1 if y is None, times each box's factor to x, or replace x by it unless `is_added`."""
+    """Replace x by y, or 1 if y is None, times the factor of each element's box; add to x instead if `is_added`."""
     size = row_length // per_row
     span, parts = (row_length, 1) if size == 1 else (size, per_row)
     for r in range(x.size // row_length):
@@ -240,8 +240,8 @@ def _add_boxes(x, y, row_length, boxes, factors, per_row, is_added):
 
 
 @compile_kernel
-def _center(x, plan, boxes, work):
-    """Subtract from x, or from a gradient, its mean over the summation field; `work` is overwritten."""
+def _subtract_means(x, plan, boxes, work):
+    """Subtract from x, or a gradient, its means over the summation field in `plan` and `boxes`; overwrite `work`."""
     if plan.a_boxes:
         mean = work[: plan.a_boxes * plan.a_count]
         _average_boxes(x, None, plan.length, boxes[0], mean, plan.a_count, -1.0)
@@ -250,9 +250,9 @@ def _center(x, plan, boxes, work):
 
 @compile_kernel
 def _normalize(x, plan, boxes, inverse, work):
-    """Replace x by x̂; write 1/divisor, or the argument of a pointwise function, to `inverse`; overwrite `work`."""
+    """Replace x by x̂ as `plan` says; write 1/divisor, or the argument of a function, to `inverse`; overwrite `work`."""
     if plan.kind == GENERAL:
-        _center(x, plan, boxes, work)
+        _subtract_means(x, plan, boxes, work)
         if plan.b_boxes:
             by_box = inverse[: plan.b_boxes * plan.b_count]
             _average_boxes(x, x, plan.length, boxes[1], by_box, plan.b_count, 1.0)
@@ -275,7 +275,7 @@ def _backpropagate(g, xhat, plan, boxes, inverse, work):
             _add_boxes(g, g, plan.length, boxes[1], by_box, plan.b_count, False)
             _average_boxes(g, xhat, plan.length, boxes[1], average, plan.b_count, -plan.scale * plan.scale)
             _add_boxes(g, xhat, plan.length, boxes[1], average, plan.b_count, True)
-        _center(g, plan, boxes, work)
+        _subtract_means(g, plan, boxes, work)
     elif plan.kind != NONE:
         for i in range(g.size):
             u = inverse[i]
@@ -283,8 +283,8 @@ def _backpropagate(g, xhat, plan, boxes, inverse, work):
 
 
 @compile_kernel
-def _activate(xhat, gain, bias, out, length):
-    """Compute ReLU(γ x̂ + β) by channel; NaN stays NaN."""
+def _compute_relu(xhat, gain, bias, out, length):
+    """Write ReLU(γ x̂ + β) to `out`, with a γ and β for each channel of `length` numbers; NaN stays NaN."""
     for c in range(gain.size):
         a, b = fill(gain[c]), fill(bias[c])
         for i in range(0, length, LANES):
@@ -347,7 +347,7 @@ def _compute_loss(logits, bias, labels, by_bias, maxima, totals):
 
 
 @compile_kernel
-def _update(p, g, rates, state, tensors, optimizer, powers, work):
+def _update_parameters(p, g, rates, state, tensors, optimizer, powers, work):
     """Update all parameters p and the optimizer's state by gradients g, as `optimizers` does; overwrite `work`."""
     method, momentum, beta1, beta2, tiny, noise = optimizer
     if method == SGD:
@@ -411,7 +411,7 @@ def train_network(batches, network, layout, norms, optimizer, buffers):
             if i < last:
                 _normalize(out, tensors[0, i], boxes[0, i], inverses[layer.end :], slopes)
                 x = inputs[layer.end :]
-                _activate(out, p[layer.gain :][:width], p[layer.bias :], x, height * length)
+                _compute_relu(out, p[layer.gain :][:width], p[layer.bias :], x, height * length)
         g, work = out, inputs[layer.end :]
         losses[step] = _compute_loss(
             g.reshape(width, length), p[layer.bias :], labels[step], gradient[layer.bias :], slopes, work
@@ -437,4 +437,4 @@ def train_network(batches, network, layout, norms, optimizer, buffers):
                 g = into
             if tensors[1, i].kind != NONE:
                 _backpropagate(of_w, w, tensors[1, i], boxes[1, i], inverse[layer.weight :], work)
-        _update(p, gradient, rates, state, segments, optimizer, powers[step], slopes)
+        _update_parameters(p, gradient, rates, state, segments, optimizer, powers[step], slopes)

@@ -89,12 +89,12 @@ def compute_gpu_budget(free: int, bandwidth: float = inf) -> TrainingBudget:
 
 
 def is_larger_than_block(setting: Setting, budget: TrainingBudget) -> bool:
-    """Return True if the largest tensor of a single network exceeds one block of the budget."""
+    """Return True if the largest tensor of a single network has more elements than the budget's block."""
     return max(compute_tensor_sizes(setting).sums) > budget.block
 
 
-def find_block_size(setting: Setting, budget: TrainingBudget) -> int:
-    """Return the largest number of networks, at least 1, that one block of the budget holds."""
+def find_networks_per_block(setting: Setting, budget: TrainingBudget) -> int:
+    """Return the largest number of networks, at least 1, that fit one block: the networks trained at once."""
     return max(budget.block // max(compute_tensor_sizes(setting).sums), 1)
 
 
@@ -105,7 +105,7 @@ def find_max_schemes(setting: Setting, networks: int, budget: TrainingBudget | N
     for a GPU fits the CPU as well, in smaller blocks, if the GPU fails. The default budget is that of a CPU.
     """
     budget = budget or CPU_BUDGET
-    most = max(find_block_size(setting, budget) // networks, 1)
+    most = max(find_networks_per_block(setting, budget) // networks, 1)
 
     def exceeds(count: int) -> bool:
         return estimate_memory(setting, count, networks) > CPU_BUDGET.memory or not (
@@ -132,7 +132,7 @@ def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_o
     stays = parameters * TENSORS_PER_PARAMETER[setting.optimizer] * schemes * networks
     works = sum(patches) + 4 * sum(sums) + max(patches) + 2 * max(sums)
     gradients = 3 * parameters
-    networks_at_once = networks_at_once or min(find_block_size(setting, CPU_BUDGET), schemes * networks)
+    networks_at_once = networks_at_once or min(find_networks_per_block(setting, CPU_BUDGET), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
     return data + size * (stays + round(ALLOCATOR_OVERHEAD * networks_at_once * (works + gradients)))
 
@@ -146,7 +146,7 @@ def find_max_networks(setting: Setting, networks: int) -> int:
 
 def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> float:
     """Estimate the seconds of a training on the machine where the constants of this module were measured."""
-    blocks = -(-schemes * networks // find_block_size(setting, CPU_BUDGET))
+    blocks = -(-schemes * networks // find_networks_per_block(setting, CPU_BUDGET))
     sums, patches, parameters = compute_tensor_sizes(setting)
     products = 3 * (
         setting.width * sum(patches) + DIGIT_CLASSES * sums[-1]

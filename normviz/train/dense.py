@@ -114,7 +114,7 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Return error rates (schemes, networks) on each set in `unseen`, in inference by statistics of the digits x.
+        """Return error rates (schemes, networks) on each set in `unseen`, by statistics of mini-batches of digits x.
 
         Args:
             x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,

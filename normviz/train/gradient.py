@@ -18,7 +18,7 @@ from normviz.core.fields import OWN, Field, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.pointwise import PointwiseFunction
 from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
-from normviz.core.reductions import broadcast_statistic, divide
+from normviz.core.reductions import broadcast_statistic, divide_by_divisor
 from normviz.core.registry import Scheme
 
 
@@ -253,7 +253,7 @@ class ReferenceForm(TrainingForm):
     def apply_statistics(self, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
         v = x if self.summation is None else x - (self.summation(x) if stored.mean is None else stored.mean)
         if stored.divisor is not None:
-            return divide(v, stored.divisor) * self.scale
+            return divide_by_divisor(v, stored.divisor) * self.scale
         return self.scheme.kind.normalize(self.scheme, v, self.eps)[1]
 
 

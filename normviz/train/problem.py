@@ -59,7 +59,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index in `NETWORKS` of a transformed network; `follows`: its learning rate is scaled, too."""
+    """Return the index in `NETWORKS` of a transformed network; `follows`: the one with a scaled learning rate."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 

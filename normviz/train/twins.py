@@ -83,7 +83,7 @@ def _train_as_stack(schemes: Sequence[Scheme], setting: Setting, networks: Seque
 def _is_one_block(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.TrainingBudget
 ) -> bool:
-    """Return True if the whole stack is trained as a single block: on a GPU, if it fits the budget."""
+    """Return True if all networks are trained at once, as one block: on a GPU, if they fit the budget."""
     return device.type != "cpu" and cost.fits_one_block(setting, len(schemes), networks, budget)
 
 
@@ -99,9 +99,9 @@ def _choose_step_function(
 def _split_into_blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.TrainingBudget
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield the blocks of the stack, slices of schemes and of networks: a single one if `as_one`, else many small ones.
+    """Yield slices of schemes and networks to train at once: a single block if `as_one`, else many small ones.
 
-    Schemes that wait for a GPU get blocks of their own. `cost.find_block_size` limits the size of small blocks.
+    Schemes that wait for a GPU get blocks of their own. `cost.find_networks_per_block` limits the size of small blocks.
     """
     if as_one:
         start = 0
@@ -110,7 +110,7 @@ def _split_into_blocks(
             yield slice(start, stop), slice(0, networks)
             start = stop
         return
-    fitting = cost.find_block_size(setting, budget)
+    fitting = cost.find_networks_per_block(setting, budget)
     columns = min(fitting, networks)
     columns = -(-networks // -(-networks // columns))  # blocks of even size
     rows = max(fitting // networks, 1)

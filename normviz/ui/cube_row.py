@@ -45,7 +45,7 @@ def draw_cube_row(
 
     `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by default plain.
     """
-    levels, legend = colouring or cube.make_plain_levels((len(schemes), *x.shape))
+    levels, legend = colouring or cube.make_uniform_levels((len(schemes), *x.shape))
     layout = compute_layout("folded", x.shape)
     plain = schemes[0].remove_normalization()
     brief, *titles = (

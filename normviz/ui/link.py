@@ -358,17 +358,17 @@ def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Return a function (value, view) that rounds and clips a value to the integers from lo to hi."""
-    return Integer(lo, lo, hi).find_nearest
+    return Integer(lo, lo, hi).find_nearest_value
 
 
 def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
     """Return a function (value, view) that clips a value to the numbers from lo to hi."""
-    return Real(lo, lo, hi).find_nearest
+    return Real(lo, lo, hi).find_nearest_value
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
     """Return a function (value, view) that returns the option most similar to a text."""
-    return Choice("", options).find_nearest
+    return Choice("", options).find_nearest_value
 
 
 RESET_LINK_KEY = "reset link"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from normviz.charts.common_charts import draw_responses
+from normviz.charts.common_charts import draw_contrast_responses
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import SaturationCurve, SplitSaturationCurve
@@ -42,4 +42,4 @@ def _show_responses(curves: Mapping[str, np.ndarray], theme: str) -> None:
         f"{name} from {format_number(each[0])} to {format_number(each[-1])}" for name, each in curves.items()
     )
     alt = f"x̂ of the chosen element over the contrast of the tensor, {len(curves)} curves: {ends}."
-    show_figure(draw_responses(CONTRASTS, curves, "factor c of all of x", theme), "response", alt, "22rem")
+    show_figure(draw_contrast_responses(CONTRASTS, curves, "factor c of all of x", theme), "response", alt, "22rem")

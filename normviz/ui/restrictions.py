@@ -32,7 +32,7 @@ HIDDEN_PARTS = {
         "Heading and text",
         ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
-        '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
+        ':is(.st-key-work, .st-key-training) > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
     "controls": HiddenPart(
         "Controls on the page",
@@ -80,12 +80,12 @@ MAX_NAMES = 50
 class KnownNames(MultipleChoice):
     """Declaration of a link value that lists several keys; unknown keys are left out."""
 
-    def find_nearest(self, value: Any, given: Mapping[str, Any]) -> list[str]:
+    def find_nearest_value(self, value: Any, given: Mapping[str, Any]) -> list[str]:
         """Return the valid names closest to those in `value`; `given` holds the link's other values."""
         found = []
         for name in (value.split(",") if isinstance(value, str) else value)[:MAX_NAMES]:
             try:
-                found += super().find_nearest([name], given)
+                found += super().find_nearest_value([name], given)
             except ValueError:
                 continue
         return list(dict.fromkeys(found))
@@ -95,7 +95,7 @@ def declare_restrictions(page: str, names: Iterable[str]) -> dict[str, Declarati
     """Return the declarations of a page's restrictions by name; `names` are the page's values.
 
     >>> declared = declare_restrictions("lab", ["n", "h", "w", "c", "scheme"])
-    >>> declared["lock"].find_nearest("shape,shceme,<b>", {}), declared["only"].find_nearest("cube", {})
+    >>> declared["lock"].find_nearest_value("shape,shceme,<b>", {}), declared["only"].find_nearest_value("cube", {})
     (['shape', 'scheme'], 'cube')
     """
     hidden = {key: part.label for key, part in HIDDEN_PARTS.items()}

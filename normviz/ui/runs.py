@@ -50,13 +50,13 @@ class RunSource:
     """Source of the jobs of one kind of page: functions that list them, queue them and store their results.
 
     Attributes:
-        find_missing: returns the jobs without a complete result, for the value that a page shows.
+        find_missing_jobs: returns the jobs without a complete result, for the value that a page shows.
         get_queue: returns the queue that runs these jobs. Raises InvalidInput for a cluster that cannot be reached.
         store_result: takes a job and its result so far.
         is_automatic: returns True if these jobs start without a click.
     """
 
-    find_missing: Callable[[Any], Sequence[Any]]
+    find_missing_jobs: Callable[[Any], Sequence[Any]]
     get_queue: Callable[[Sequence[Any]], JobQueue]
     store_result: ResultCallback
     is_automatic: Callable[[Sequence[Any]], bool] = is_always_automatic
@@ -84,15 +84,15 @@ class PageRun:
     is_stopped: bool = False
     error: str = ""
 
-    def find_missing(self) -> Sequence[Any]:
+    def find_missing_jobs(self) -> Sequence[Any]:
         """Return the jobs without a complete result."""
-        return self.source.find_missing(self.shown)
+        return self.source.find_missing_jobs(self.shown)
 
     def estimate_seconds(self) -> float:
         """Estimate the seconds until all jobs are done; once submitted, including others' jobs that run before."""
         if self.request is not None and not self.request.is_over:
             return self.request.displayed_seconds_left
-        missing = self.find_missing()
+        missing = self.find_missing_jobs()
         try:
             return self.source.get_queue(missing).estimate_seconds(missing)
         except InvalidInput:  # starting the run shows this error
@@ -128,7 +128,7 @@ class PageRun:
         """
         if self.request is not None and self.request.paused and self.request.is_over:
             self.stop()  # the lease ended in a pause: nothing starts without a click
-        missing = [] if self.is_stopped else self.find_missing()
+        missing = [] if self.is_stopped else self.find_missing_jobs()
         # Complete results that are dropped later are not computed again by this.
         self.is_wanted = bool(missing) and (self.is_wanted or self.source.is_automatic(missing))
         if not self.is_wanted:

@@ -195,7 +195,7 @@ def levels_of(kind, shape):
     if kind == "gaps":
         x[0, 0, 0, 0] = np.nan
     return {
-        "plain": lambda: cube.make_plain_levels(shape),
+        "plain": lambda: cube.make_uniform_levels(shape),
         "hues": lambda: cube.compute_hue_levels(shape, Field((OWN, FULL, FULL, OWN))),
     }.get(kind, lambda: cube.compute_value_levels(x))()
 
@@ -216,7 +216,7 @@ def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme)
 @pytest.mark.parametrize("is_opaque", [True, False])
 def test_plain_cells_are_solid_if_nothing_is_to_show_through(is_opaque):
     shape = (4, 4, 4, 6)
-    figure = cube.draw_cube(compute_layout("folded", shape), *cube.make_plain_levels(shape, is_opaque))
+    figure = cube.draw_cube(compute_layout("folded", shape), *cube.make_uniform_levels(shape, is_opaque))
     assert (figure.data[0]["opacity"] == 1) == is_opaque
 
 

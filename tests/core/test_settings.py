@@ -158,9 +158,8 @@ def test_a_default_gives_way_to_what_is_given_before_it():
 def test_a_value_is_that_of_its_text(kind):
     made = kind()
     for name, declared in get_declarations(kind).items():
-        assert frozen(declared.find_nearest(declared.format_for_link(getattr(made, name)), vars(made))) == getattr(
-            made, name
-        )
+        value = getattr(made, name)
+        assert frozen(declared.find_nearest_value(declared.format_for_link(value), vars(made))) == value
 
 
 @EVERY_DECLARATION
@@ -211,10 +210,10 @@ def test_nothing_given_is_nearest_to_the_default(kind, declared):
 def test_a_misspelt_word_is_the_most_alike(kind, declared):
     if isinstance(declared, Choice):
         for key in declared.list_options({}):
-            assert declared.find_nearest(f"{key.upper()}x", {}) in (key, [key])
-            assert declared.find_nearest(key, {}) in (key, [key])
+            assert declared.find_nearest_value(f"{key.upper()}x", {}) in (key, [key])
+            assert declared.find_nearest_value(key, {}) in (key, [key])
         with pytest.raises(ValueError, match="is like none of"):
-            declared.find_nearest("?", {})
+            declared.find_nearest_value("?", {})
 
 
 @EVERY_DECLARATION
@@ -222,13 +221,13 @@ def test_a_number_is_cut_at_its_limits_and_rounded(kind, declared):
     if isinstance(declared, Real):
         values = vars(kind())
         least, most = declared.entered or declared.compute_limits(values)
-        assert declared.find_nearest("-1e300", values) == least
-        assert declared.find_nearest(str(most + 0.4), values) == most
-        middle = declared.find_nearest(str((least + most) / 2 + 0.1), values)
+        assert declared.find_nearest_value("-1e300", values) == least
+        assert declared.find_nearest_value(str(most + 0.4), values) == most
+        middle = declared.find_nearest_value(str((least + most) / 2 + 0.1), values)
         assert type(middle) is (int if isinstance(declared, Integer) else float)
         assert middle == pytest.approx((least + most) / 2 + 0.1, abs=0.6 if isinstance(declared, Integer) else 1e-9)
         with pytest.raises(ValueError, match="NaN"):
-            declared.find_nearest("nan", values)
+            declared.find_nearest_value("nan", values)
 
 
 # --- the command line ---------------------------------------------------------------------------------------------

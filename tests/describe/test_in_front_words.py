@@ -8,7 +8,7 @@ from normviz.core.normalize import LayerScalars, normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.notation import build_formulas
-from normviz.describe.parameters import list_parameter_shapes, list_states
+from normviz.describe.parameters import list_parameter_shapes, list_state_names
 from normviz.describe.snippets import format_snippet
 from normviz.describe.wording import explain_weight_scheme, format_scheme_name
 from normviz.topics.compare.comparison import describe_inference_state, describe_learned_parameters
@@ -62,7 +62,7 @@ def test_what_is_learned_and_kept_is_of_both(front):
     names = [each.name for each in list_parameter_shapes(scheme, SHAPE)]
     weights = [*([row.gain_symbol] if row.gain else []), *row.keeps]
     assert names == [*(f"{name} of the weights" for name in weights), "γ", "β"]
-    assert list_states(scheme) == [f"{name} of the weights" for name in row.keeps]
+    assert list_state_names(scheme) == [f"{name} of the weights" for name in row.keeps]
     assert (
         "singular" in describe_learned_parameters(scheme, SHAPE),
         "singular" in describe_inference_state(scheme),

@@ -130,7 +130,7 @@ def test_of_two_fields(a, b, words, counts):
 
 def test_the_picture_names_both_fields():
     scheme = CUSTOM.with_fields(Field.parse("own, full, full, own"), Field.parse("own, own, own, full"))
-    text = wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_picture((0, 0, 0, 1), "folded", "field")
+    text = wording.SchemeOnShape(scheme, (4, 4, 4, 6)).describe_cube((0, 0, 0, 1), "folded", "field")
     assert text.endswith(
         "lit is the field of its mean square, 6 elements: all c of example 0, row 0, column 0; "
         "dashed that of its mean, 16 elements: all h, w of example 0, channel 1."

@@ -172,14 +172,14 @@ def test_a_window_on_a_single_index_keeps_it():
     ],
 )
 def test_the_picture_in_a_sentence(key, rest):
-    text = wording.SchemeOnShape(SCHEMES[key], SHAPE).describe_picture((2, 0, 0, 0), "folded", "value x")
+    text = wording.SchemeOnShape(SCHEMES[key], SHAPE).describe_cube((2, 0, 0, 0), "folded", "value x")
     assert text == (
         f"A tensor with N = 4, H = 4, W = 4, C = 6, drawn as cells in 3-D, folded, coloured by value x. {rest}"
     )
 
 
 def test_the_picture_of_weights_names_their_axes():
-    text = wording.SchemeOnShape(SCHEMES["weight"], WEIGHTS).describe_picture((0, 0, 0, 5), "unfolded", "field")
+    text = wording.SchemeOnShape(SCHEMES["weight"], WEIGHTS).describe_cube((0, 0, 0, 5), "unfolded", "field")
     assert text.startswith("A tensor with kh = 3, kw = 3, Cin = 4, Cout = 8, drawn as cells in 3-D, unfolded, ")
     assert text.endswith("36 elements: all r, s, i of unit 5.")
 

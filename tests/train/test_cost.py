@@ -96,7 +96,7 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
 
 def test_a_large_gpu_captures_what_a_cpu_cuts_into_small_blocks():
     setting, networks, large = Setting(layer="conv", width=32, batch=64), len(NETWORKS), GPUS["H100"]
-    assert cost.find_block_size(setting, cost.CPU_BUDGET) < networks
+    assert cost.find_networks_per_block(setting, cost.CPU_BUDGET) < networks
     assert cost.find_max_schemes(setting, networks) == 1
     assert cost.find_max_schemes(setting, networks, large) >= len(SCHEMES)
     assert cost.fits_one_block(setting, len(SCHEMES), networks, large)

@@ -115,12 +115,12 @@ def test_the_words_may_depend_on_the_values_before():
 
 @pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
 def test_what_is_on(on):
-    assert Switch(False).find_nearest(on, {}) is True
+    assert Switch(False).find_nearest_value(on, {}) is True
 
 
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
-    assert Switch(True).find_nearest(off, {}) is False
+    assert Switch(True).find_nearest_value(off, {}) is False
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------

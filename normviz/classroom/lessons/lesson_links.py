@@ -40,7 +40,7 @@ def split_step_link(step: LessonStep, is_answered: bool) -> tuple[str, dict[str,
     """
     page, values = split_page_link((is_answered and step.reveal) or step.link)
     hidden = values.pop("hide", "sidebar,controls,tabs,text,more" + ("" if is_answered else ",answer"))
-    return page, values, declare_restrictions(page, ())["hide"].find_nearest(hidden, {})
+    return page, values, declare_restrictions(page, ())["hide"].find_nearest_value(hidden, {})
 
 
 def make_step_link(step: LessonStep, place: LessonPlace | None = None) -> str:

@@ -57,7 +57,7 @@ class Kind:
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        """Return ∂L/∂v and ∂L/∂ε (or None), given g: ∂L/∂x̂ that is multiplied by the scheme's scale already."""
+        """Return ∂L/∂v and ∂L/∂ε (None without ε), from g = ∂L/∂x̂ times the scheme's scale."""
         raise NotImplementedError
 
     def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
@@ -79,7 +79,7 @@ class Kind:
     def list_element_parts(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
-        """Return (v, divisor, x̂) at ε = 0 of each part of an element: several if a matrix whitens, else the whole."""
+        """Return (v, divisor, x̂) of an element at ε = 0; under whitening, of its part along each eigenvector of Σ."""
         assert scheme.suppression is not None
         assert result.deviation is not None
         deviation = result.deviation[scheme.suppression.find_statistic_index(index, result.v.shape)]
@@ -91,7 +91,7 @@ class Kind:
             field.check(shape, scheme.axes, max_elements)
 
     def simplify(self, summation: Field | None, suppression: Field | None) -> "Kind":
-        """Return the simplest kind that computes the same with these canonical fields."""
+        """Return the simplest kind that computes the same x̂ as this one with these fields, simplified before."""
         return self
 
     def count_covariances(self, scheme: "Scheme", shape: Shape) -> int:
@@ -99,7 +99,7 @@ class Kind:
         return 0
 
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
-        """Return the fields whose elements all influence an element of x̂; a field inside another is left out."""
+        """Return the fields whose elements x influence an element of x̂, without fields inside others."""
         return scheme.fields
 
     def count_terms(self, scheme: "Scheme", shape: Shape) -> int:

@@ -20,12 +20,12 @@ from normviz.core.reductions import (
     broadcast_statistic,
     compute_rms,
     count_elements,
-    divide,
+    divide_by_divisor,
     gather_windows,
-    invert,
+    invert_deviation,
     reduce_boxes,
     reshape_along_axis,
-    sum_over_both_fields,
+    sum_over_intersection,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class GeneralKind(Kind):
         if scheme.suppression is None:
             return None, v
         deviation = compute_rms(v, scheme.suppression, eps)
-        xhat = divide(v, broadcast_statistic(deviation, v.shape))
+        xhat = divide_by_divisor(v, broadcast_statistic(deviation, v.shape))
         return deviation, xhat * scheme.compute_scale(v.shape[-4:])
 
     def backpropagate(
@@ -55,18 +55,18 @@ class GeneralKind(Kind):
         if suppression is None or result.deviation is None:
             return kept
         shape = tuple(v.shape[-4:])
-        inverse = broadcast_statistic(invert(result.deviation), v.shape)
+        inverse = broadcast_statistic(invert_deviation(result.deviation), v.shape)
         unit = v * inverse
         through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
         if summation is not None:
             both = v / count_elements(summation, shape, v)
-            through = unit - sum_over_both_fields(both, summation, suppression, shape) * inverse
+            through = unit - sum_over_intersection(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
         if scheme.suppression is None:
             return array_namespace(result.v).ones((1,) * 4)
-        return broadcast_statistic(invert(result.deviation), result.v.shape)
+        return broadcast_statistic(invert_deviation(result.deviation), result.v.shape)
 
     def find_averaging_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
         return scheme.summation, scheme.suppression
@@ -75,7 +75,7 @@ class GeneralKind(Kind):
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂ε = -½ Σ g·v/σ³."""
     xp = array_namespace(g)
-    largest = invert(result.deviation)
+    largest = invert_deviation(result.deviation)
     inverse = broadcast_statistic(largest, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PointwiseFunction(NamedTuple):
-    """A function f that increases from −1 to 1, f(0) = 0, for NumPy arrays and torch tensors (array API).
+    """Function f that increases from −1 to 1 with f(0) = 0, and its slope, each as a callable and as code.
 
     Attributes:
         value: f(u).

@@ -10,7 +10,7 @@ from normviz.core.arrays import Array
 from normviz.core.fields import Field
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.general import GeneralKind
-from normviz.core.reductions import divide, invert
+from normviz.core.reductions import divide_by_divisor, invert_deviation
 
 if TYPE_CHECKING:
     from normviz.core.scheme import Scheme
@@ -28,7 +28,7 @@ class SpectralKind(GeneralKind):
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
         deviation = compute_spectral_norm(v)
-        return deviation, divide(v, deviation)
+        return deviation, divide_by_divisor(v, deviation)
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
@@ -36,7 +36,7 @@ class SpectralKind(GeneralKind):
         return _differentiate_spectral(result.v, g), None
 
     def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        u, v, inverse = _find_leading_vectors(result.v)
+        u, v, inverse = _find_singular_vectors(result.v)
         return (1 - result.xhat * array_namespace(u).reshape(u * v, result.v.shape)) * inverse
 
     def find_averaging_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
@@ -58,12 +58,12 @@ def compute_spectral_norm(weight: Array) -> Array:
 def _differentiate_spectral(weight: Array, g: Array) -> Array:
     """Compute (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ for the (kh·kw·Cin, Cout) matrix W, Ŵ = W/σ₁, leading singular vectors u, v."""
     xp = array_namespace(weight)
-    u, v, inverse = _find_leading_vectors(weight)
+    u, v, inverse = _find_singular_vectors(weight)
     along = xp.sum(g * (weight * inverse), axis=tuple(range(-4, 0)), keepdims=True)
     return (g - along * xp.reshape(u * v, weight.shape)) * inverse
 
 
-def _find_leading_vectors(weight: Array) -> tuple[Array, Array, Array]:
+def _find_singular_vectors(weight: Array) -> tuple[Array, Array, Array]:
     """Compute u (…, fan-in, 1), v (…, 1, Cout) and 1/σ₁ (…, 1, 1, 1, 1) of a weight tensor as a matrix."""
     xp = array_namespace(weight)
     matrix = xp.reshape(weight, (*weight.shape[:-4], -1, weight.shape[-1]))
@@ -71,7 +71,7 @@ def _find_leading_vectors(weight: Array) -> tuple[Array, Array, Array]:
     u, s, v = xp.linalg.svd(xp.where(finite, matrix, xp.zeros_like(matrix)), full_matrices=False)
     known = xp.all(xp.all(finite, axis=-1), axis=-1)[..., None]
     largest = xp.where(known, s[..., :1], xp.full_like(s[..., :1], float("nan")))
-    return u[..., :, :1], v[..., :1, :], invert(largest)[..., None, None, None]
+    return u[..., :, :1], v[..., :1, :], invert_deviation(largest)[..., None, None, None]
 
 
 SPECTRAL = SpectralKind()

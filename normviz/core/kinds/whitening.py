@@ -215,7 +215,7 @@ def invert_above(root: Array, threshold: Array) -> Array:
 
 
 def compute_divided_differences(root: Array, inverse: Array) -> Array:
-    """Compute the divided differences of f(λ) = 1/√λ, (…, D, D): how the inverse root of a matrix changes with it.
+    """Compute the divided differences of f(λ) = 1/√λ, (…, D, D), from the roots √λ and their `inverse`.
 
     (f(λᵢ) - f(λⱼ)) / (λᵢ - λⱼ) for roots √λ and their inverses by `invert_above`, written without a difference that may
     be 0: -1 / (√λᵢ √λⱼ (√λᵢ + √λⱼ)). f(0) = 0 for a direction that is left out, beside one that is not; pairs of such

@@ -6,7 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Shape
 from normviz.core.registry import DEFAULT_EPS, Scheme, find_equal_schemes
 from normviz.core.theory import explain_degeneracy, explain_sign_only
-from normviz.describe.parameters import list_parameter_shapes, list_states
+from normviz.describe.parameters import list_parameter_shapes, list_state_names
 from normviz.describe.wording import (
     SchemeOnShape,
     format_scheme_label,
@@ -45,13 +45,13 @@ def describe_statistics(scheme: Scheme, shape: Shape) -> str:
 
 def describe_learned_parameters(scheme: Scheme, shape: Shape) -> str:
     """Return the names and shapes of a scheme's learned parameters, or "nothing"."""
-    rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
+    rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_state_names(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def describe_inference_state(scheme: Scheme) -> str:
     """Return the names of the states, such as running averages, that a layer keeps for inference, or "nothing"."""
-    return ", ".join(list_states(scheme)) or "nothing"
+    return ", ".join(list_state_names(scheme)) or "nothing"
 
 
 def describe_batch_dependence(scheme: Scheme, shape: Shape) -> str:

@@ -37,7 +37,7 @@ def compute_cube_levels(
 ) -> tuple[np.ndarray, dict]:
     """Return colour levels (schemes, N, H, W, C), and the legend's data; `colour`: a key of `COLOURING_NAMES`."""
     if colour == "field":
-        return cube.make_plain_levels((len(schemes), *x.shape))
+        return cube.make_uniform_levels((len(schemes), *x.shape))
     if colour == "statistic":
         alone = Field((OWN,) * 4)  # without a field every element has its own statistic
         levels = [cube.compute_hue_levels(x.shape, scheme.field or alone) for scheme in schemes]

@@ -18,7 +18,7 @@ SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "see
 
 
 def _fit_schemes(value: Any, view: View) -> list[str]:
-    return MultipleChoice((), COMPARABLE_KEYS).find_nearest(value, view)[:MOST]
+    return MultipleChoice((), COMPARABLE_KEYS).find_nearest_value(value, view)[:MOST]
 
 
 def _join_labels(keys: list[str]) -> str:

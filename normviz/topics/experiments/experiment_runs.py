@@ -43,7 +43,7 @@ def get_experiment_queue() -> JobQueue:
 
 def find_missing_jobs(jobs: Sequence[ArrayJob]) -> list[ArrayJob]:
     """Return those of the jobs that have no complete result in the archive."""
-    return get_archive().find_missing(jobs)
+    return get_archive().find_missing_jobs(jobs)
 
 
 def are_jobs_in_progress(missing: Sequence[ArrayJob]) -> bool:

@@ -166,7 +166,7 @@ def show_run_status(
             st.caption(f"Computed on the {devices}. {storage}")
     if run.error:
         show_error(run.error)
-    if damaged := experiment_runs.get_archive().count_damaged(run.shown):
+    if damaged := experiment_runs.get_archive().count_damaged_results(run.shown):
         st.caption(f"{damaged} cached result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 

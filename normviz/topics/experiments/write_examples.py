@@ -13,7 +13,7 @@ from normviz.core.errors import InvalidInput
 from normviz.jobs.failures import JobsFailed
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
-from normviz.jobs.run import create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing_jobs
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
 from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_path, pack_results
 
@@ -32,7 +32,7 @@ def write_example(key: str) -> str:
     with TemporaryDirectory() as folder:
         archive = ResultArchive(ResultCache(Path(folder) / "results.sqlite"))
 
-        run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
+        run_missing_jobs(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
         results = archive.find_results(jobs)
     content = pack_results(experiment, results)
     EXAMPLES_FOLDER.mkdir(exist_ok=True)

@@ -85,7 +85,7 @@ def draw_lab_cube(
         symbol=scheme.symbol, axes=scheme.axes,
         legend=describe_layout(look.view, scheme_on_shape) + words, no_stages_note=still, **parts,
     )  # fmt: skip
-    alt = scheme_on_shape.describe_picture(look.focus, look.view, format_colouring_name(colour, scheme).lower())
+    alt = scheme_on_shape.describe_cube(look.focus, look.view, format_colouring_name(colour, scheme).lower())
     return DrawnFigure(cube.draw_cube(layout, levels, legend, theme), alt, None, cube_parts)
 
 
@@ -105,7 +105,7 @@ def _compute_colour_levels(
     if colour in values:
         return cube.compute_value_levels(values[colour])
     if colour == "field" or scheme.field is None:
-        return cube.make_plain_levels(x.shape, is_opaque=scheme.field is None)
+        return cube.make_uniform_levels(x.shape, is_opaque=scheme.field is None)
     return cube.compute_hue_levels(x.shape, scheme.field)
 
 

@@ -11,7 +11,7 @@ from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.registry import SCHEMES
 from normviz.data.bounds import MAX_LAYERS
 from normviz.data.recordings import ModelFile, RecordedLayer
-from normviz.describe.markdown import replace_invisible
+from normviz.describe.markdown import replace_invisible_characters
 from normviz.describe.problems import PROBLEMS, Problem
 from normviz.describe.remarks import REMARK_KEYS, list_remarks
 
@@ -272,7 +272,7 @@ def _parse_finding(part: _ReportObject, names: Sequence[str]) -> ReportedFinding
 
 def _clean_text(text: str) -> str:
     """Return a text in one line without characters that cannot be seen."""
-    return replace_invisible(" ".join(text[:MAX_TEXT].split()))
+    return replace_invisible_characters(" ".join(text[:MAX_TEXT].split()))
 
 
 def _quote_value(value: Any) -> str:

@@ -65,7 +65,7 @@ RATE_EXPLANATION = (
 def _fit_cell(given: Any, view: EarlierValues) -> str:
     scheme, _, change = str(given).partition(".")
     rows = view["schemes"] or [ROW_ORDER[0]]
-    change = Choice("", tuple(TRANSFORMATIONS)).find_nearest(change, view)
+    change = Choice("", tuple(TRANSFORMATIONS)).find_nearest_value(change, view)
     return f"{scheme if scheme in rows else rows[0]}.{change}"
 
 

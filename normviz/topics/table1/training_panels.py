@@ -127,7 +127,7 @@ def show_table_status(
     training.poll()
     if not forward.poll() and forward.error:
         training.stop(forward.error)
-    missing = training.find_missing()
+    missing = training.find_missing_jobs()
     trains = training.request is not None and (was_running or bool(missing))
     with container:
         if trains and quiet and not training.is_confirmed:

@@ -122,6 +122,10 @@ def running_variance():
     return stream(drift=0.0)[2].variance[:, 0]
 
 
+def population_variance():
+    return stream(drift=0.0)[1].population_variance[0, 0]
+
+
 def batch_mean(batch):
     return stream()[1].mean[batch][0]
 

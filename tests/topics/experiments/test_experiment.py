@@ -153,7 +153,7 @@ def tiny(key):
     each = EXPERIMENTS[key]
     known = get_declarations(each.setting)
     setting = each.setting(
-        **{name: known[name].find_nearest(value, {}) for name, value in TINY.items() if name in known}
+        **{name: known[name].find_nearest_value(value, {}) for name, value in TINY.items() if name in known}
     )
     first, last = {}, {}
     for part in each.list_jobs(setting):

@@ -149,11 +149,11 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
         busy.setattr(JobRequest, "wait", ends_meanwhile)
         at = sound(at.run())
     assert request.is_over
-    assert asked(at).find_missing()
+    assert asked(at).find_missing_jobs()
     assert trains(at)
     assert not says_stopped(at)
     at = settled(at)
-    assert not asked(at).find_missing()
+    assert not asked(at).find_missing_jobs()
     assert not says_stopped(at)
 
 
@@ -179,9 +179,9 @@ def test_equal_pages_of_two_sessions_train_once(held):
     assert says_stopped(pages[0])
     assert trains(sound(pages[1].run()))
     held.go_on.set()
-    assert not asked(settled(pages[1])).find_missing()
+    assert not asked(settled(pages[1])).find_missing_jobs()
     assert held.schemes == [["rms"]]
-    assert not asked(sound(pages[0].run())).find_missing()  # what was trained for one is there for all
+    assert not asked(sound(pages[0].run())).find_missing_jobs()  # what was trained for one is there for all
 
 
 def test_another_view_takes_the_place_of_the_old_one(held):
@@ -195,14 +195,14 @@ def test_another_view_takes_the_place_of_the_old_one(held):
     assert run.should_stop()
     assert not asked(at).request.runs[0].should_stop()
     held.go_on.set()
-    assert not asked(settled(at)).find_missing()
+    assert not asked(settled(at)).find_missing_jobs()
     assert old.wait(SOON)
 
 
 def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
-    (job,), run = asked(at).find_missing(), asked(at).request.runs[0]
+    (job,), run = asked(at).find_missing_jobs(), asked(at).request.runs[0]
     training_panels.get_table_result_cache().store_outcome(
         job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU")
     )

@@ -130,10 +130,10 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
 def show_training_status(run: PageRun, was_running: bool) -> None:
     """Show progress while training runs, or ran at the start (`was_running`); else its networks, or why it stopped."""
     run.poll()
-    missing = bool(run.find_missing())
+    missing = bool(run.find_missing_jobs())
     if run.request is not None and (was_running or missing):
         show_progress(run, "Training networks", "cancel networks")
-        rerun_on_change(run.find_missing, run)
+        rerun_on_change(run.find_missing_jobs, run)
     elif missing:
         show_restart(run, run.error or "Training was stopped.", "Train", "train networks")
     else:
@@ -170,7 +170,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
             "still its start.",
         ),
         "mixed": (
-            f"Momentum mixed up: {swapped} for {momentum}", "inference",
+            f"Momentum mixed up: {swapped} instead of {momentum}", "inference",
             f"PyTorch's momentum given to Keras, or Keras's to PyTorch: a new batch has a share of {other} instead of "
             f"{typeset(share)}.",
         ),
