@@ -390,7 +390,6 @@ PAGE_TEXTS = (
     build_teaching_page_text("lessons"),
     build_teaching_page_text("class"),
 )
-"""All pages."""
 
 
 def find_next_page(page_text: PageText) -> PageText:

@@ -102,7 +102,6 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
 
 
 _SENTENCES = ("trains w.", "trains v and g.", "trains w.")
-"""What each curve's run trains."""
 
 _DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
 """Length and period of each curve's dashes in the legend, in em: solid, dashed, dotted."""
