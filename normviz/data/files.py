@@ -18,7 +18,6 @@ MAX_HEADER_CHARACTERS = 100_000  # characters of a first row that may hold names
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURE_SUFFIXES = ("png", "jpg", "jpeg")
-"""The suffixes of pictures."""
 
 
 PICTURE_CHANNELS = (1, 3, 4)

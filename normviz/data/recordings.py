@@ -107,7 +107,8 @@ def _group_arrays_by_layer(arrays: Mapping[str, np.ndarray]) -> dict[str, Record
     for name, layer in layers.items():
         if not all(each is None or _can_broadcast(each, layer.x) for each in (layer.gain, layer.bias)):
             raise InvalidInput(f"γ or β of {name[:60]!r} does not fit its activations.")
-        if layer.statistics is not None and not _has_known_rows(layer.statistics):
+        rows = layer.statistics
+        if rows is not None and (rows.ndim != 2 or len(rows) not in (4, 6) or rows.shape[1] > MAX_CHANNELS):
             most = f"up to {MAX_CHANNELS:,} channels"
             raise InvalidInput(f"the statistics of {name[:60]!r} are not four or six rows of {most}.")
     return layers
@@ -117,7 +118,3 @@ def _can_broadcast(parameter: np.ndarray, x: np.ndarray) -> bool:
     """Return True if a parameter has as many axes as x, each with the length of x's axis or 1."""
     lengths = zip(parameter.shape, x.shape, strict=False)
     return parameter.ndim == x.ndim and all(n in (1, there) for n, there in lengths)
-
-
-def _has_known_rows(statistics: np.ndarray) -> bool:
-    return statistics.ndim == 2 and len(statistics) in (4, 6) and statistics.shape[1] <= MAX_CHANNELS

@@ -238,7 +238,6 @@ KIND_FORMULAS: dict[str, KindFormulas] = {
     "whitening": WhiteningFormulas(),
     "pointwise": PointwiseFormulas(),
 }
-"""The formulas by `Kind.key`."""
 
 
 def are_all_near(values: np.ndarray, number: float) -> bool:

@@ -10,10 +10,10 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import OWN, Field, Shape
+from normviz.core.fields import OWN, Shape
 from normviz.core.normalize import LayerScalars
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
+from normviz.describe.code import format_argument_code, list_averaging_steps, render_template
 
 
 class FrameworkTemplates(NamedTuple):
@@ -111,7 +111,10 @@ def _collect_template_values(
     if not 0 <= scalars.eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {scalars.eps}.")
     sizes = tuple(map(int, shape))
-    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaging_fields(scheme))
+    centre, divide = (
+        None if field is None else list_averaging_steps(field.rules, shape)
+        for field in scheme.kind.find_averaging_fields(scheme)
+    )
     return {
         "scheme": scheme,
         "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,
@@ -162,7 +165,3 @@ def _find_layer(
             continue
         return FrameworkLayer(row, call.format(**sizes, G=row.parameters.get("groups"), eps=eps, layer="conv"))
     return None
-
-
-def _list_steps(field: Field | None, shape: Shape) -> tuple[AveragingStep, ...] | None:
-    return None if field is None else list_averaging_steps(field.rules, shape)

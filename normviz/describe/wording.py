@@ -301,11 +301,8 @@ def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
 
 def pluralize(number: int, noun: str) -> str:
     """Format a count with its noun: "1 element", "96 elements", "4,096 elements"."""
-    return f"{number:,} {noun if number == 1 else _pluralize_noun(noun)}"
-
-
-def _pluralize_noun(noun: str) -> str:
-    return f"{noun.removesuffix('ix')}ices" if noun.endswith("matrix") else f"{noun}s"
+    plural = f"{noun.removesuffix('ix')}ices" if noun.endswith("matrix") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def format_gap(gap: float) -> str:

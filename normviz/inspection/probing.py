@@ -131,7 +131,7 @@ def find_field_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) 
     """Return for each axis the rule by which outputs change with an element of x; None if no rules describe them."""
     sightings: list[list[tuple[int, list[int]]]] = [[] for _ in x.shape]
     for k in range(4):
-        place = tuple(_pick_index(n, (k + axis) % 4) for axis, n in enumerate(x.shape))
+        place = tuple((0, n // 2, n - 1, min(n - 1, n // 3 + 1))[(k + axis) % 4] for axis, n in enumerate(x.shape))
         moved = _find_changed_outputs(compute, x, y, place)
         for seed in range(20, 20 + BASES):  # a threshold may hold some elements of a field at some inputs
             if _is_box(moved):
@@ -354,10 +354,6 @@ def _project_on_axes(moved: Tensor) -> list[Tensor]:
 def _is_box(moved: Tensor) -> bool:
     """Return True if the changed elements are all combinations of some indices of each axis."""
     return bool(moved.any()) and int(moved.sum()) == prod(int(line.sum()) for line in _project_on_axes(moved))
-
-
-def _pick_index(n: int, which: int) -> int:
-    return (0, n // 2, n - 1, min(n - 1, n // 3 + 1))[which]
 
 
 def _match_rule(seen: Sequence[tuple[int, list[int]]], n: int) -> Rule | None:

@@ -11,7 +11,6 @@ from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.jobs.speed import SpeedEstimator
 
 JOB_LIMITS = JobLimits(seconds=900.0, memory=2**31, device=0.5)
-"""The limits of one job."""
 
 CLUSTER_JOBS_PER_REQUEST = 16
 """Jobs of one request that a cluster runs or holds at a time; a pause lets them end."""

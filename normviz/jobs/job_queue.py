@@ -28,10 +28,6 @@ LEASE_SECONDS = 10.0
 """Seconds for which a request stays valid without a session, so that a broken connection may come back."""
 
 
-def _assume_unfinished(job: Job[Any]) -> bool:
-    return False
-
-
 class JobQueue:
     """Queue that hands the jobs of many requests to an executor, one job per request in turn.
 
@@ -53,7 +49,7 @@ class JobQueue:
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
         limits: JobLimits = NO_LIMITS,
-        has_result: Callable[[Job[Any]], bool] = _assume_unfinished,
+        has_result: Callable[[Job[Any]], bool] = lambda job: False,
         workers: int | None = None,
         speed_estimator: SpeedEstimator | None = None,
     ) -> None:

@@ -34,7 +34,9 @@ class ResultArchive:
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
-        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_JOBS_IN_MEMORY, replaces=_is_further)
+        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(
+            MAX_JOBS_IN_MEMORY, replaces=lambda new, old: bool(new["share"] >= old["share"])
+        )
 
     def store_result(self, job: ArrayJob, arrays: Arrays) -> None:
         """Store the partial or complete result of a job in memory; also store a complete one on disk."""
@@ -66,10 +68,6 @@ class ResultArchive:
 def is_complete(arrays: Arrays) -> bool:
     """Return True if a result is that of a finished job, whose array "share" is 1."""
     return bool(arrays["share"] == 1)
-
-
-def _is_further(candidate: Arrays, current: Arrays) -> bool:
-    return bool(candidate["share"] >= current["share"])
 
 
 def name_result(job: ArrayJob) -> str:

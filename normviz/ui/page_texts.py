@@ -336,8 +336,8 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Task: tell digits 3 and 8 apart "
-        "by two features.",
+        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Both runs have the same "
+        "learning rate.",
         first="Set the **length of v** to the length of w. Is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "
@@ -363,8 +363,8 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why normalize a pixel by its neighbours?",
-        why="To bring back details in shadow. It works like batch norm, with the pixels nearby in place of a batch.",
-        first="Raise **ε** to 0.01. Which half of the normalized picture fades?",
+        why="To bring back details in shadow. Light scales a pixel and its neighbours alike, so dividing cancels it.",
+        first="Raise **ε** to 0.001. Which half of the normalized picture fades?",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision divide in a similar way ({_format_source_link(SCHEMES['divisive'].reference)}). "
@@ -390,7 +390,6 @@ PAGE_TEXTS = (
     build_teaching_page_text("lessons"),
     build_teaching_page_text("class"),
 )
-"""All pages."""
 
 
 def find_next_page(page_text: PageText) -> PageText:

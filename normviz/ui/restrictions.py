@@ -33,7 +33,7 @@ HIDDEN_PARTS = {
         ".st-key-story, .st-key-question, .st-key-legend, .st-key-takeaway, .st-key-told, :has(> .st-key-told), "
         ".st-key-said-of-step, "
         ".st-key-case-card .stElementContainer:has(.stMarkdown), "
-        '.st-key-work > .stElementContainer [data-testid="stCaptionContainer"]',
+        ':is(.st-key-work, .st-key-training) > .stElementContainer [data-testid="stCaptionContainer"]',
     ),
     "controls": HiddenPart(
         "Controls on the page",

@@ -133,10 +133,6 @@ def format_length_label(size: str, view: View) -> str:
     return f"{scheme.axes[number]} {name_axes(scheme.axes, get_view_shape(view))[number].length}"
 
 
-def _explain_outside_index(given: Any, view: View) -> str | None:
-    return f"is not within {' × '.join(map(str, get_view_shape(view)))}"
-
-
 def explain_missing_data(view: View) -> str:
     """Return a note that the user's data are missing, since a link cannot contain them; "" if present."""
     if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
@@ -182,7 +178,7 @@ class TensorValues:
     view: str = value("", _fit_view, shown=lambda view: VIEW_NAMES.get(view, "the one that suits"))
     focus: tuple[int, ...] = value(
         (0, 0, 0, 0), lambda index, view: fit_index(index, get_view_shape(view)), format_index,
-        label="Locked element", why=_explain_outside_index,
+        label="Locked element", why=lambda given, view: f"is not within {' × '.join(map(str, get_view_shape(view)))}",
     )  # fmt: skip
 
 

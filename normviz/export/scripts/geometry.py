@@ -95,4 +95,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "vectors": _build_vectors,
     "rate": _build_rate,
 }
-"""The function that builds the script of each panel."""

@@ -191,4 +191,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "jacobian": _build_jacobian,
     "answer": _build_answer,
 }
-"""The function that builds the script of each panel."""

@@ -129,4 +129,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "wrong": _build_wrong,
     "companions": _build_companions,
 }
-"""The function that builds the script of each panel."""

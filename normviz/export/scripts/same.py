@@ -136,4 +136,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "own": _build_own_pair,
     "detect": _build_detection,
 }
-"""The function that builds the script of each panel."""

@@ -101,4 +101,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "norm": _build_weight_norm,
     "spectral": _build_spectral_norm,
 }
-"""The function that builds the script of each panel."""

@@ -203,4 +203,3 @@ PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "identity": _build_identity,
     "history": _build_history,
 }
-"""The function that builds the script of each panel."""

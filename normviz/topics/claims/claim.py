@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
 
 from normviz.topics.claims.sources import SOURCES
@@ -55,7 +56,8 @@ class Evidence:
     def from_record(record: Mapping[str, Any]) -> "Evidence":
         """Return the evidence that a record of `to_record` holds; numbers that JSON had as null become NaN."""
         trials = [
-            Trial(**{**each, "values": tuple(map(_replace_none_by_nan, each["values"]))}) for each in record["trials"]
+            Trial(**{**each, "values": tuple(nan if value is None else value for value in each["values"])})
+            for each in record["trials"]
         ]
         return Evidence(trials, record["opinion"], [Verdict(**each) for each in record["verdicts"]])
 
@@ -134,10 +136,6 @@ class ClaimList(list[Claim]):
             return check
 
         return register
-
-
-def _replace_none_by_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 def build_claim_record(claim: Claim, evidence: Evidence) -> dict[str, Any]:

@@ -31,7 +31,6 @@ TOPICS: Mapping[str, Sequence[Claim]] = {
 """The claims of every topic."""
 
 CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
-"""All claims by id."""
 
 
 def get_claims(ids: Iterable[str]) -> list[Claim]:

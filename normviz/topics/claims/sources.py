@@ -45,4 +45,3 @@ SOURCES: dict[str, Source] = index_by_key(
         "Said or assumed in papers, code and teaching; measured while this app was built",
     ),
 )
-"""All sources by key."""

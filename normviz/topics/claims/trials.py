@@ -47,7 +47,7 @@ class Trial:
             "what": self.what,
             "holds": bool(self.holds),
             "fact": self.fact,
-            "values": [_replace_infinite_by_none(each) for each in self.values],
+            "values": [float(each) if np.isfinite(each) else None for each in self.values],
         }
 
 
@@ -66,7 +66,3 @@ def expect_at_most(description: str, values: Iterable[float], maximum: float, fa
     """Return a trial that holds if every value is at most `maximum`; `fact`: see `Trial`."""
     found = tuple(values)
     return Trial(description, all(each <= maximum for each in found), found, fact)
-
-
-def _replace_infinite_by_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -8,7 +8,6 @@ from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
 from normviz.topics.claims.seeds import SEED_COUNT
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.state import TABLE_KEY
-from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.reports import VERDICT_SIGNS, Verdict
@@ -74,15 +73,11 @@ def format_evidence_table(evidence: Evidence) -> str:
         (
             escape_markdown(capitalize_first(each.what)),
             escape_markdown(each.median_and_range) or "–",
-            _format_outcome(each, evidence),
+            (FACT_OUTCOMES if each.fact else OPINION_SIDES if evidence.opinion else CLAIM_OUTCOMES)[each.holds],
         )
         for each in evidence.trials
     )
     return "\n".join(f"| {' | '.join(line)} |" for line in (*head, *trials))
-
-
-def _format_outcome(trial: Trial, evidence: Evidence) -> str:
-    return (FACT_OUTCOMES if trial.fact else OPINION_SIDES if evidence.opinion else CLAIM_OUTCOMES)[trial.holds]
 
 
 def format_experiment_verdict(verdict: Verdict) -> str:

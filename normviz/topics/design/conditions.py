@@ -67,16 +67,13 @@ def _make_axes_ban_text(axes: tuple[str, ...]) -> Callable[[str], str]:
     return lambda layer: f"no field may reach over several {_name_several(axes, layer)}"
 
 
-def _require_reach_in_example(layer: str) -> str:
-    return f"every field has to reach over several {_name_several(('H', 'W', 'C'), layer)}"
-
-
 _EXAMPLES = ("N",)
 _PLACES = ("N", "H", "W")
 
 CONDITIONS = index_by_key(
     SchemeCondition(
-        "single", "work for a batch of one", _require_reach_in_example,
+        "single", "work for a batch of one",
+        lambda layer: f"every field has to reach over several {_name_several(('H', 'W', 'C'), layer)}",
         lambda scheme, shape: scheme.activation_part is None or not explain_single_example_failure(scheme, shape),
     ),
     SchemeCondition(
@@ -95,4 +92,3 @@ CONDITIONS = index_by_key(
         _has_no_centring, unbiased=True,
     ),
 )  # fmt: skip
-"""All conditions by key."""

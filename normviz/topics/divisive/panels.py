@@ -38,7 +38,6 @@ FORMULA_IN_WORDS = (
     r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
     r"\text{normalized} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
-"""The formula in words."""
 
 
 def show_panels(view: View, theme: str) -> None:
@@ -74,7 +73,8 @@ def show_panels(view: View, theme: str) -> None:
 
 def _draw_stages(stages: dict[str, np.ndarray], contrasts: list[float], view: View, focus: Index, colour: str) -> None:
     """Draw the stages beside each other, each with its contrast, and around one pixel the pixels nearby."""
-    notes = [f"contrast, right ÷ left: {_format_contrast(each)}" for each in contrasts]
+    shares = (f"{contrast:.0%}" if np.isfinite(contrast) else "–" for contrast in contrasts)
+    notes = [f"contrast, right ÷ left: {share}" for share in shares]
     reach = [view["radius"] if axis in view["over"] else 0 for axis in "HW"]
     named = ", ".join(f"{name} ({note})" for name, note in zip(stages, notes, strict=True))
     alt = (
@@ -93,11 +93,6 @@ def _convert_stages_to_pixels(stages: dict[str, np.ndarray], focus: Index) -> di
         name: convert_to_pixels(values, *((-GREY_LIMIT, GREY_LIMIT) if name == "normalized" else scale))
         for name, values in drawn.items()
     }
-
-
-def _format_contrast(contrast: float) -> str:
-    """Return a contrast as a percentage; "–" if it is not finite."""
-    return f"{contrast:.0%}" if np.isfinite(contrast) else "–"
 
 
 def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
@@ -132,7 +127,7 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each has its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each neighbour has its own v."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:
@@ -142,7 +137,7 @@ def _compare_with_eps(squares: np.ndarray) -> str:
     if not middle or not np.isfinite(squares).all():
         return effect
     left, right = (typeset(float(np.median(half)), 2) for half in (squares[:, :, :middle], squares[:, :, middle:]))
-    return f"{effect} It is about {left} in the left half, {right} in the right."
+    return f"{effect} That mean is about {left} in the left half, {right} in the right."
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
-from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
 from normviz.core.text import capitalize_first, join_words, typeset
@@ -20,6 +19,7 @@ from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, 
 from normviz.topics.experiments.experiment import (
     ComparisonSetting,
     Experiment,
+    averages_over_examples,
     choose_headline_schemes,
     declare_schemes,
     describe_hidden_layers,
@@ -42,7 +42,6 @@ from normviz.topics.experiments.reports import (
 from normviz.topics.experiments.training_history import clip_to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 64, 128)
-"""Batch sizes that are compared."""
 
 SHOWN_SIZES = (128, 2)
 """Batch sizes whose curves are shown, the large one first."""
@@ -251,19 +250,13 @@ def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
     return min(float(np.mean(each[k].final_errors)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
-def _averages_over_examples(row: SchemeSpec, shape: Shape) -> bool:
-    """Return True if a scheme averages over several examples of the mini-batch, as batch norm does."""
-    scheme = row.scheme.activation_part
-    return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
-
-
 def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:
     """Return the positions of the two schemes that the report compares; None if no pair qualifies.
 
     The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """
     learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
-    mixing = [k for k in learning if _averages_over_examples(setting.rows[k], setting.shape)]
+    mixing = [k for k in learning if averages_over_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
     order = {"batch": 0, "layer": 0, "none": 2}

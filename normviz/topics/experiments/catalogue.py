@@ -38,7 +38,6 @@ TOPICS: dict[str, tuple[Experiment, ...]] = {
 """The experiments of each topic."""
 
 EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values() for each in topic}
-"""All experiments by key."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean test error is less than this."""
 
 VERDICT_SCHEMES = ("none", "batch", "layer")
-"""The schemes that the verdict compares."""
 
 
 class Outcome(GridOutcome):

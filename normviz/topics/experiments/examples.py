@@ -21,7 +21,6 @@ from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.reports import Report
 
 EXAMPLES_FOLDER = Path(__file__).with_name("example_results")
-"""Folder of the files."""
 
 MAX_EXAMPLE_BYTES = 300_000
 """Largest size of one file, in bytes."""

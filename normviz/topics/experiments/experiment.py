@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any, ClassVar, Self
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import Shape, find_divisors
+from normviz.core.fields import OWN, Shape, find_divisors
 from normviz.core.registry import CUSTOM_SCHEME, DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import (
@@ -207,6 +207,12 @@ class ComparisonSetting(Setting):
             row.scheme.name if row.key == "none" else row.scheme.name.replace("normalization", "norm")
             for row in self.rows
         )
+
+
+def averages_over_examples(row: SchemeSpec, shape: Shape) -> bool:
+    """Return True if a scheme averages over several examples of the mini-batch, as batch norm does."""
+    scheme = row.scheme.activation_part
+    return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
 
 
 def choose_headline_schemes(rows: Sequence[SchemeSpec], max_count: int = 4) -> list[int]:

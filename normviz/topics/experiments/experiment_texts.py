@@ -141,4 +141,3 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "at 5%.",
     ),
 )  # fmt: skip
-"""The texts by the key of the experiment."""

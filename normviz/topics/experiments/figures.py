@@ -19,14 +19,13 @@ def split_figure(spec: FigureSpec) -> list[FigureSpec]:
         return [spec]
     return [
         replace(
-            spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_format_panel_alt(spec, panel)
+            spec,
+            key=f"{spec.key} {number}" if number else spec.key,
+            panels=[panel],
+            alt=f"{panel.title}. {spec.alt}" if panel.title else spec.alt,
         )
         for number, panel in enumerate(panels)
     ]
-
-
-def _format_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
-    return f"{panel.title}. {spec.alt}" if panel.title else spec.alt
 
 
 def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:

@@ -129,9 +129,9 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    draws = [_draw_modes_by_step, _draw_generated_points] if begun else []
+    figures = [_draw_modes_by_step(begun), _draw_generated_points(setting, begun)] if begun else []
     headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
-    return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate_results(setting, ended))
+    return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -164,20 +164,15 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 
-def _get_covered_modes(outcome: Outcome) -> np.ndarray:
-    """Return the numbers of covered modes at the best rate, shape (measured steps, seeds)."""
-    return outcome.covered_modes[:, outcome.best_rate_index]
-
-
-def _clip_to_modes(counts: np.ndarray) -> np.ndarray:
-    return np.clip(counts, 0, MODES)
-
-
-def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
+def _draw_modes_by_step(begun_outcomes: Outcomes) -> FigureSpec:
     panels = [
         CurvePanel(
             f"{_format_steps_ahead(ahead)} per generator step",
-            make_outcome_curves(outcomes, _get_covered_modes, scale=_clip_to_modes),
+            make_outcome_curves(
+                outcomes,
+                lambda each: each.covered_modes[:, each.best_rate_index],
+                scale=lambda counts: np.clip(counts, 0, MODES),
+            ),
             "step of the generator", f"modes covered, of {MODES}", span=(-0.4, MODES + 0.4),
         )
         for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()

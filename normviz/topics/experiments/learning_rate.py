@@ -48,7 +48,6 @@ LOG_RATE_SPACING = 0.25
 OPTIMIZER_NAMES = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
 
 LAYER_WIDTH = 32
-"""Units of a layer."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +230,8 @@ def _describe_largest_rate(outcome: Outcome) -> str:
 
 def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
     """Format a scheme's largest rate and its ratio to the rate of `plain`; `sign` is 0 if the `gain` is not clear."""
-    if np.isnan(
-        [*outcome.largest_rates, *plain.largest_rates]
-    ).any():  # a rate below all of the grid is no number to divide by
+    # A rate below all of the grid is no number to divide by.
+    if np.isnan([*outcome.largest_rates, *plain.largest_rates]).any():
         return f"{_describe_largest_rate(outcome)}{'' if sign else ' (no clear difference)'}"
     low, mean, high = (typeset(10 ** (gain.mean + sign * gain.half_width), 2) for sign in (-1, 0, 1))
     times = f"{mean} times as large, {low} to {high}" if sign else "no clear difference"

@@ -161,7 +161,9 @@ def show_run_status(
             if on_repeat is not None:
                 st.button("Run with other seeds", on_click=on_repeat, key="run again")
             devices = format_device_list(str(arrays["device"]) for arrays in results.values())
-            st.caption(f"Computed on the {devices}. {_describe_storage()}")
+            has_no_disk = experiment_runs.get_archive().disk.failed
+            storage = "On this server until it restarts: its disk takes no results." if has_no_disk else CACHED_NOTE
+            st.caption(f"Computed on the {devices}. {storage}")
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged_results(run.shown):
@@ -177,19 +179,10 @@ def _describe_progress(run: PageRun, ready: int) -> str:
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if request.paused:
         return f"{part}, then a pause" if request.runs else f"Paused after {ready} of {whole} parts"
-    if not ready and not any(
-        each.share for each in [*request.runs]
-    ):  # what a worker loads first is not in the estimate
+    # The estimate does not count what a worker loads first.
+    if not ready and not any(each.share for each in [*request.runs]):
         return f"Starting, about {format_duration(run.estimate_seconds())} once it runs"
     return f"{part}, about {format_duration(run.estimate_seconds())} to go"
-
-
-def _describe_storage() -> str:
-    return (
-        "On this server until it restarts: its disk takes no results."
-        if experiment_runs.get_archive().disk.failed
-        else CACHED_NOTE
-    )
 
 
 def show_report(report: Report, why: str, about: str, theme: str, is_running: bool, network_count: int) -> None:

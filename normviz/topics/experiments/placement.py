@@ -180,13 +180,13 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
 
 
 def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
-    def errors(outcome: GridOutcome) -> np.ndarray:
-        return 100 * outcome.errors_by_rate
-
     panels = [
         CurvePanel(
-            title, make_outcome_curves([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
-            "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
+            title,
+            make_outcome_curves(
+                [each[kind] for each in runs.values()], lambda run: 100 * run.errors_by_rate, LEARNING_RATES
+            ),
+            "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
         for kind, title in ((1, "Without a warm-up: full rate at once"), (0, "With a warm-up: the rate grows at first"))
     ]  # fmt: skip
@@ -205,8 +205,8 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
-    """Return a figure of the residual stream's mean square by number of passed residual branches."""
-    relative = _divide_by_input_square(squares)
+    """Return a figure of the residual stream's mean `squares` (seeds, 1 + branches, placements) by passed branches."""
+    relative = squares / squares[:, :1]  # the input's
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
     panel = CurvePanel(
         "Mean square along a residual chain", _make_placement_curves(np.arange(relative.shape[1]), values, False),
@@ -219,11 +219,6 @@ def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
         "Before training. Means over the seeds with 95% intervals. Without norm the scale doubles with each branch "
         "(De & Smith 2020, section 2), with pre norm it grows linearly (Xiong et al. 2020, Lemma 2).",
     )  # fmt: skip
-
-
-def _divide_by_input_square(squares: np.ndarray) -> np.ndarray:
-    """Return mean squares (seeds, 1 + branches, placements) divided by the first one, that of the input."""
-    return squares / squares[:, :1]
 
 
 def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
@@ -331,7 +326,7 @@ def _judge_mean_square_growth(chain: Arrays) -> Verdict:
         return Verdict("open", "The residual chain is not computed yet.")
     if not np.isfinite(chain["squares"]).all():
         return Verdict("open", "The residual chain overflows.")
-    relative = _divide_by_input_square(chain["squares"])
+    relative = chain["squares"] / chain["squares"][:, :1]
     branches = relative.shape[1] - 1
     half = branches // 2
     none, pre = (relative[..., PLACEMENTS.index(name)] for name in ("none", "pre"))

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
-from normviz.core.fields import OWN, Shape
+from normviz.core.fields import Shape
 from normviz.core.settings import integer, number_choice, real
 from normviz.core.text import typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes
+from normviz.topics.experiments.experiment import (
+    ComparisonSetting,
+    Experiment,
+    averages_over_examples,
+    declare_schemes,
+)
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.recurrent_gradients import (
     draw_gradients_by_gain,
@@ -77,11 +82,7 @@ class Setting(ComparisonSetting):
     @property
     def running_statistics_flags(self) -> tuple[bool, ...]:
         """True for each scheme that averages over examples and therefore stores statistics for inference."""
-        acting = [row.scheme.activation_part for row in self.rows]
-        return tuple(
-            act is not None and any(field.simplify(self.shape).rules[0] != OWN for field in act.fields)
-            for act in acting
-        )
+        return tuple(averages_over_examples(row, self.shape) for row in self.rows)
 
 
 def list_jobs(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:

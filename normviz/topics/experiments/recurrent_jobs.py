@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     import torch
 
 STATE_UNITS = 32
-"""Number of units of the state."""
 
 DIGIT_PIXELS = 64
-"""Number of pixels of a digit."""
 
 WEIGHT_SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 """Factors of the initial weights, 1/4 to 4."""

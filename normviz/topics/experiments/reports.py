@@ -21,7 +21,6 @@ VERDICT_TEXTS: dict[VerdictKey, str] = {
 """Texts of the possible verdicts, as words behind "The claim"."""
 
 VERDICT_SIGNS: dict[VerdictKey, str] = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
-"""Signs of the possible verdicts."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ SHIFT_NAMES = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
 """Shifts of the test pictures."""
 
 SHIFT_LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8)
-"""Strengths of the shift."""
 
 HEADLINE_LEVEL = 0.4
 """The strength that the headline is about."""

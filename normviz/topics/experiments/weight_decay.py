@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from normviz.charts.curves import Curve, CurvePanel
+from normviz.charts.curves import CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, typeset
@@ -235,14 +235,8 @@ def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Out
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Return a figure of the relative differences of the twins' losses by step, with a panel for each scheme."""
-    panels = [
-        CurvePanel(
-            row.scheme.label,
-            _make_twin_curves(each["measured"], np.clip(each["gaps"], MIN_DRAWN_GAP, 1.0), (PLAIN, MATCHED, ROUNDED)),
-            "step", "largest gap so far", "y",
-        )
-        for row, each in found.items()
-    ]  # fmt: skip
+    gaps = {row: np.clip(each["gaps"], MIN_DRAWN_GAP, 1.0) for row, each in found.items()}
+    panels = _make_twin_panels(found, gaps, (PLAIN, MATCHED, ROUNDED), "largest gap so far")
     said = "; ".join(
         f"{row.scheme.label}: "
         + ", ".join(f"{TWIN_NAMES[twin]} {_format_geometric_mean(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
@@ -255,15 +249,10 @@ def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, 
     )  # fmt: skip
 
 
-def _draw_effective_rates(results: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Return a figure of effective learning rates η/‖W‖² by step, with and without decay, by scheme."""
-    panels = [
-        CurvePanel(
-            row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
-            "η/‖W‖²", "y",
-        )
-        for row, each in results.items()
-    ]  # fmt: skip
+    rates = {row: each["effective"] for row, each in found.items()}
+    panels = _make_twin_panels(found, rates, (DECAYED, PLAIN, MATCHED), "η/‖W‖²")
     said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
@@ -272,13 +261,20 @@ def _draw_effective_rates(results: dict[SchemeSpec, Arrays], outcomes: dict[Sche
     )  # fmt: skip
 
 
-def _make_twin_curves(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
-    """Return a curve for each position in `twins`: geometric means of `values` (measured steps, twins, seeds)."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logarithms = np.log10(values)
-    return [
-        make_band_curve(TWIN_NAMES[twin], steps, logarithms[:, twin], twin, lambda logs: 10**logs) for twin in twins
-    ]
+@np.errstate(invalid="ignore", divide="ignore")
+def _make_twin_panels(
+    found: dict[SchemeSpec, Arrays], values: dict[SchemeSpec, np.ndarray], twins: tuple[int, ...], axis: str
+) -> list[CurvePanel]:
+    """Return a panel for each scheme: geometric means of its `values` (measured steps, twins, seeds) for `twins`."""
+    panels = []
+    for row, each in found.items():
+        logarithms = np.log10(values[row])
+        curves = [
+            make_band_curve(TWIN_NAMES[twin], each["measured"], logarithms[:, twin], twin, lambda logs: 10**logs)
+            for twin in twins
+        ]
+        panels.append(CurvePanel(row.scheme.label, curves, "step", axis, "y"))
+    return panels
 
 
 def _format_geometric_mean(values: np.ndarray) -> str:

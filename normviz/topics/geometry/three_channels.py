@@ -23,7 +23,6 @@ LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
 STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "step": "3 Take a step"}
-"""The stages of the picture."""
 
 _LIMIT = 4.0
 _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())

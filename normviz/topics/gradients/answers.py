@@ -30,7 +30,6 @@ ANSWER_NAMES = ("out", "dx", "dgamma", "dbeta")
 """The arrays of an answer, by the names that courses use."""
 
 INPUT_NAMES = ("x", "gamma", "beta", "eps", "dout")
-"""The arrays of the inputs."""
 
 MAX_MATCH_ERROR = 0.02
 """Largest relative difference from a mistake's result that counts as the mistake, for any inputs."""

@@ -30,7 +30,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
     """Return a figure with one row per name and a tick for each of its values; the first name is on top."""
     colours = THEMES[theme]
     figure = Figure()
-    for number, (name, values) in enumerate(rows.items()):
+    for number, (name, values) in enumerate(rows.items(), 1):  # 0: no normalization
         colour = colours.lines[number % len(colours.lines)]
         tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
         figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)

@@ -59,7 +59,6 @@ ANSWER_SENTENCES = {
     "fades": "the losses are nearly the same",
     "none": "nothing can be told",
 }
-"""Answers in words."""
 
 CHANGES_BY_DIFFICULTY = (
     "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
@@ -227,7 +226,10 @@ def show_case_results(cells: Sequence[Cell]) -> None:
     )
     columns = tabulate_cells(cells)
     words = {True: "invariant", False: "not invariant", None: "–"}
-    shown = {name: [_format_table_value(each, words) for each in column] for name, column in columns.items()}
+    shown = {
+        name: [format_gap(each) if isinstance(each, float) else words.get(each, each) for each in column]
+        for name, column in columns.items()
+    }
     st.table({capitalize_first(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
     draw_download_button(lambda: columns, "table-1")
 
@@ -280,10 +282,6 @@ def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
         "53 bits, float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 "
         "changes nothing, and has no gap. float16 ends at 65,504."
     )
-
-
-def _format_table_value(value: Any, words: dict) -> str:
-    return format_gap(value) if isinstance(value, float) else words.get(value, value)
 
 
 def _store_value(name: str, value: Any) -> None:

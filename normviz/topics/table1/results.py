@@ -56,7 +56,9 @@ class TableResultCache:
 
     def __init__(self, limit: int = 8192) -> None:
         self.rows: BoundedStore[HashedKey, list] = BoundedStore(MAX_CACHED_ROWS)
-        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_is_longer)
+        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(
+            limit, replaces=lambda new, old: len(new.losses) > len(old.losses)
+        )
         self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_is_fuller)
 
     @property
@@ -146,10 +148,6 @@ def plan_training_budget(setting: Setting) -> cost.TrainingBudget:
     """
     memory = 0 if setting.device == "cpu" else get_gpu_memory()
     return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
-
-
-def _is_longer(new: NetworkRecord, old: NetworkRecord) -> bool:
-    return len(new.losses) > len(old.losses)
 
 
 def _is_fuller(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:

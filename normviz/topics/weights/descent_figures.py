@@ -99,10 +99,11 @@ def draw_values_by_step(
     has_legend: bool = True,
     mark: tuple[int, int, float] | None = None,
 ) -> Figure:
-    """Return a figure of curves of one quantity, by name, up to `step`; `first_style` is the style of the first curve.
+    """Return a figure of curves of one quantity, by name, up to `step`.
 
-    The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
-    A third curve is thinner.
+    The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude. A third curve is
+    thinner.
+
     `first_style`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
     `mark`: two steps and a value; an arrow goes from the later step to the first at this value, named "the same loss".

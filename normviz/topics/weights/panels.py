@@ -102,7 +102,6 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
 
 
 _SENTENCES = ("trains w.", "trains v and g.", "trains w.")
-"""What each curve's run trains."""
 
 _DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
 """Length and period of each curve's dashes in the legend, in em: solid, dashed, dotted."""
@@ -149,8 +148,8 @@ def _explain_rate_factor(run: DescentPath) -> str:
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
             f"**Why?** At first w = v, so both turn w equally fast. After {STEPS} steps g = {g} and ‖v‖ = {length}. "
-            f"Then w turns as if the learning rate were ({g}/{length})² = **{typeset(run.rate_factors[-1], 2)}** times "
-            "as large."
+            f"Then w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = "
+            f"**{typeset(run.rate_factors[-1], 2)}** times as large."
         )
     return (
         f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "

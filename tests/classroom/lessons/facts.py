@@ -118,10 +118,6 @@ def running_mean(after):
     return stream()[2].mean[after][0]
 
 
-def running_variance():
-    return stream(drift=0.0)[2].variance[:, 0]
-
-
 def batch_mean(batch):
     return stream()[1].mean[batch][0]
 

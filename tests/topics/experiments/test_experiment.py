@@ -66,7 +66,7 @@ def test_the_data_and_the_network_are_those_of_the_setting():
         ("convolution", {"channels": 4}, "2 layers of 4 filters"),
         ("fine-tuning", {"task": "inverted", "examples": 64}, "then tuned to 64 examples: inverted pictures."),
         ("recurrent", {"inputs": 4}, "read 4 pixels a step"),
-        ("speed", {"channels": 64}, "(N, 8, 8, 64), N = 1, 8 and 64,"),
+        ("speed", {"channels": 64}, "(N, 8, 8, 64), N = 1, 8 and 64;"),
     ):
         each = EXPERIMENTS[key]
         assert words in each.about(each.setting(**changes)), key

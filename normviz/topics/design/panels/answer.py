@@ -117,7 +117,9 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     """
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
     shown = [
-        replace(each, label=_find_scheme_label(each, view["layer"])) if each.activation_part else NO_NORMALIZATION
+        replace(each, label=next((row.label for row in find_named_schemes(each, x.shape)), "No name"))
+        if each.activation_part
+        else NO_NORMALIZATION
         for each in schemes
     ]
     xhats = [np.asarray(normalize(x, each, _choose_eps(each)).xhat) for each in shown]
@@ -129,7 +131,3 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
         )
     else:
         st.caption("The pre-activations of a layer. No elements share a statistic.")
-
-
-def _find_scheme_label(scheme: Scheme, layer: str) -> str:
-    return next((row.label for row in find_named_schemes(scheme, SHAPES[layer][0])), "No name")

@@ -20,7 +20,6 @@ SMOOTHING_WINDOW = 20
 """Mini-batches over which the last loss is averaged."""
 
 RUN_TITLES = {"lengths": "Length of W, ‖W‖", "effective": "Effective learning rate, η/‖W‖²"}
-"""Titles of the curves of a run."""
 
 RATE_LABELS = {0: "η", 1: "η · δ", 2: "η · δ²"}
 

@@ -29,7 +29,6 @@ STEP_HEADINGS = {
     "dmean": "μ collects from all elements",
     "dx": "x receives three gradients",
 }
-"""The headings of the steps."""
 
 RMS_HEADINGS = STEP_HEADINGS | {
     "forward": "Forward: two paths from x to x̂",

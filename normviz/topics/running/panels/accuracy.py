@@ -170,7 +170,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
             "still its start.",
         ),
         "mixed": (
-            f"Momentum mixed up: {swapped} for {momentum}", "inference",
+            f"Momentum mixed up: {swapped} instead of {momentum}", "inference",
             f"PyTorch's momentum given to Keras, or Keras's to PyTorch: a new batch has a share of {other} instead of "
             f"{typeset(share)}.",
         ),

@@ -27,7 +27,6 @@ from normviz.ui.locks import make_widget_arguments
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
 PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
-"""Labels of the guesses."""
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

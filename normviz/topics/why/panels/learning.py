@@ -58,10 +58,6 @@ def _describe_robustness(sweeps: Mapping[str, RateSweep]) -> str:
     return f"From first weights of this scale, batch norm makes training no more robust: {counts}."
 
 
-def _join_levels(levels: Mapping[str, str]) -> str:
-    return ", ".join(f"{level} {name}" for name, level in levels.items())
-
-
 def _format_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
@@ -93,10 +89,11 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     )
     rates = {name: typeset(RATES[sweep.best_rate_index]) for name, sweep in sweeps.items()}
     difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
+    best_rates = ", ".join(f"{rate} {name}" for name, rate in rates.items())
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(
         f"Bars: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
-        f"{_join_levels(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A "
+        f"{best_rates}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A "
         f"network learns here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at "
         f"low rates, more steps help."
     )

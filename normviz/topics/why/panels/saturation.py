@@ -128,13 +128,9 @@ def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[s
         return f"{text}."
     if means[PLAIN].max() >= NOTHING:
         return f"{text}. Those without have not learned to read."
-    wide, narrow = (format_decimals(_measure_quantile_distance(runs[name]), 2) for name in (NORMED, PLAIN))
+    ends = (runs[name].quantiles[-1, :, -1] for name in (NORMED, PLAIN))
+    wide, narrow = (format_decimals(float(np.median(each[-1] - each[0])), 2) for each in ends)
     return (
         f"{text}. Yet those without have not learned to read: the middle 70% of a last unit's inputs lie within "
         f"{narrow}, with batch norm within {wide}."
     )
-
-
-def _measure_quantile_distance(run: LearningRun) -> float:
-    """Measure the distance of the outer bands after training, as a median over the units of the last layer."""
-    return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
