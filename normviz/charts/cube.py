@@ -358,7 +358,8 @@ def _list_ticked_axis_sizes(layout: Layout, dimension: int) -> list[int]:
 
     Empty if an index is in several places, or if there are too many ticks.
     """
-    lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1] or [1]
+    axes = layout.dimensions[dimension]
+    lengths = [layout.shape[axis] for axis in axes if layout.shape[axis] > 1 or len(axes) == 1]
     return lengths if layout.extent[dimension] == prod(lengths) <= MAX_TICKS else []
 
 

@@ -173,15 +173,17 @@ class SchemeOnShape:
         return ", ".join(f"{name} {done}" for name, done in parts)
 
     def format_axis_title(self, axes: Sequence[int]) -> str:
-        """Format the title of an axis of the picture: "C (channels) kept"; length 1 is left out beside longer axes."""
+        """Format the title of a side of the cube: "C (channels) kept"; "" for several axes that all have length 1."""
         drawn = self._list_named_axes(axes)
+        if not drawn:
+            return ""
         names = list(self.scheme.axes)
         word = POSITION_AXIS.many if len(drawn) > 1 else self.axis_names[drawn[0]].length
         names[drawn[-1]] += f" ({word})"
         return self.describe_axes(drawn, names)
 
     def _list_named_axes(self, axes: Sequence[int]) -> list[int]:
-        return [axis for axis in axes if self.shape[axis] > 1] or list(axes)
+        return [axis for axis in axes if self.shape[axis] > 1 or len(axes) == 1]
 
     def describe_cube(self, focus: Index, view: str, colour: str) -> str:
         """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""

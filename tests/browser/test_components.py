@@ -26,9 +26,11 @@ DATA = {
     "picture": {
         "alt": LABEL,
         "names": ["a", "b"],
+        "notes": ["", ""],
         "images": [[0], [255]],
         "shape": [1, 1],
         "focus": [0, 0],
+        "reach": [0, 0],
         "colour": "#000",
     },
     "plot": {

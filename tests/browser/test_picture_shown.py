@@ -33,7 +33,7 @@ def test_presented_two_pictures_are_large_and_eps_is_dragged_and_the_headline_fo
     figures = open_page(page, server, "?present=1").locator("figure:visible")
     expect(figures).to_have_count(2)
     assert all(figure.bounding_box()["height"] >= 0.59 * SIZE["height"] for figure in figures.all())
-    for part in (*figures.all(), page.get_by_text("details stay faint")):
+    for part in (*figures.all(), page.locator(".st-key-eps input")):
         expect(part).to_be_in_viewport(ratio=1)
     headline = page.get_by_role("heading", level=3).first
     before = headline.inner_text()

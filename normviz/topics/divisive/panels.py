@@ -62,7 +62,7 @@ def show_panels(view: View, theme: str) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left, st.container(gap=None):
         slider = st.container()
-        st.caption(_compare_with_eps(squares))
+        st.container(key="contrast-means").caption(_compare_with_eps(squares))
     with right, st.container(key="contrast-formula"):
         st.latex(FORMULA_IN_WORDS)
         st.markdown(_describe_nearby_elements(view), text_alignment="center")
