@@ -363,7 +363,8 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why normalize a pixel by its neighbours?",
-        why="To bring back details in shadow. Light scales a pixel and its neighbours alike, so dividing cancels it.",
+        why="To bring back details in shadow. Light scales a pixel and its neighbours alike, so dividing by "
+        "their spread cancels it.",
         first="Raise **ε** to 0.001. Which half of the normalized picture fades?",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "

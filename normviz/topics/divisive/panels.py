@@ -163,9 +163,9 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### Normalization lifts the dark half's contrast from {before} to {after} of the left's."
+        return f"### Normalization lifts the contrast, right ÷ left, from {before} to {after}."
     if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
-        return f"### The dark half fades: there ε = {eps} exceeds the mean of v²."
+        return f"### The dark half fades: there ε = {eps} exceeds the mean of v² nearby."
     return f"### The contrast of the right half is {before}, after normalization {after}."
 
 

@@ -49,6 +49,9 @@ EARLY_ANSWERS = {-1: "faster", 0: "as fast", 1: "slower"}
 
 FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"
 
+CLEARLY_SHORTER = 0.9
+"""Largest ratio of lengths of w and of the best w at which one sees that w is too short."""
+
 ABOVE_ONE = 1 + 1e-9
 """Smallest ratio that counts as above 1, beyond rounding."""
 
@@ -144,6 +147,7 @@ def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] |
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
     ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
+    end = ", so w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(get_best_weights()) else ""
     if factor == "1":
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
@@ -153,8 +157,8 @@ def _explain_rate_factor(run: DescentPath) -> str:
         )
     return (
         f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "
-        f"rule, the gradient of v is {ratio} times as large, too. So w turns as if the learning rate were (g/‖v‖)² = "
-        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns at the ordinary rate."
+        f"rule, the gradient of v is {ratio} times that of w. So w turns as if the learning rate were (g/‖v‖)² = "
+        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns no faster{end}."
     )
 
 

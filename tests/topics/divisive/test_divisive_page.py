@@ -120,8 +120,8 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({}, "Normalization lifts the dark half's contrast from {before}% to {after}% of the left's."),
-        ({"eps": "0.01"}, "The dark half fades: there ε = 0.01 exceeds the mean of v²."),
+        ({}, "Normalization lifts the contrast, right ÷ left, from {before}% to {after}%."),
+        ({"eps": "0.01"}, "The dark half fades: there ε = 0.01 exceeds the mean of v² nearby."),
         ({"eps": "1"}, "ε = 1 far exceeds the mean of v² nearby: every v is divided by about 1."),
         ({"light": "1"}, "In even light no half is dark: contrast {before}%, normalized {after}%."),
         (

@@ -110,6 +110,13 @@ def runs_of(setting=None):
     return {key: run_sgd(PARAMETRIZATIONS[key], setting or Setting()) for key in RUN_NAMES}
 
 
+@pytest.mark.parametrize(("length", "is_short"), [("4", True), ("8", False)])
+def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
+    run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
+    assert (run.g[-1] < 0.9 * np.linalg.norm(panels.get_best_weights())) == is_short
+    assert ("learns no faster, so w ends too short." in said(open_page(length=length))) == is_short
+
+
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
     at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
