@@ -151,9 +151,8 @@ def _explain_rate_factor(run: DescentPath) -> str:
     if factor == "1":
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
-            f"**Why?** At first w = v, so both turn w equally fast. After {STEPS} steps g = {g} and ‖v‖ = {length}. "
-            f"Then w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = "
-            f"**{typeset(run.rate_factors[-1], 2)}** times as large."
+            f"**Why?** At first w = v, so both turn w equally fast. Over {STEPS} steps g becomes {g} and ‖v‖ {length}. "
+            f"So the factor (g/‖v‖)² on the learning rate slides from 1 to **{typeset(run.rate_factors[-1], 2)}**."
         )
     return (
         f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "

@@ -200,8 +200,8 @@ def test_equal_lengths_have_no_other_learning_rate():
     run = runs_of(Setting(start=4.0))["weight"]
     ratio = run.g[-1] / run.lengths[-1]
     g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
-    assert f"At first w = v, so both turn w equally fast. After 200 steps g = {g} and ‖v‖ = {length}." in said(at)
-    assert f"as if the learning rate were (g/‖v‖)² = ({g}/{length})² = **{ratio**2:.2g}** times as large" in said(at)
+    assert f"both turn w equally fast. Over 200 steps g becomes {g} and ‖v‖ {length}. So the factor" in said(at)
+    assert f"(g/‖v‖)² on the learning rate slides from 1 to **{ratio**2:.2g}**." in said(at)
     assert not at.toggle
 
 
