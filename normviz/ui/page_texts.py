@@ -336,8 +336,8 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
-        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Both runs have the same "
-        "learning rate.",
+        why="Weight norm writes weights as **w = g · v/‖v‖**, length times direction. Training with and "
+        "without it has the same learning rate.",
         first="Set the **length of v** to the length of w. Is weight norm still faster?",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain gradient steps only make v longer. In the paper "

@@ -197,11 +197,13 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
-    padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
-    if not np.isfinite([padded, bare]).all():
+    gaps = [float(compute_loss_excess(found).mean()) for found in pairs]
+    if not np.isfinite(gaps).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    start = "No: layer" if verdict.why == REASON_TEXTS["contradicted"] else "Layer"
-    return f"{start} norm's loss is {typeset(padded, 2)} above batch norm's, without padding {typeset(bare, 2)}."
+    padded, bare = (typeset(gap, 2) for gap in gaps)
+    if verdict.why == REASON_TEXTS["contradicted"]:  # layer norm's loss is larger, with padding and without
+        return f"No: layer norm's loss is {padded} above batch norm's, without padding {bare}."
+    return f"Layer norm's loss minus batch norm's is {padded}, without padding {bare}."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:

@@ -35,7 +35,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
         "section 6.6).",
         why="Batch norm’s mean and variance over few examples are noisy. Layer norm averages within each example, so "
-        "the batch does not matter to it.",
+        "its mean and variance do not depend on the batch.",
     ),
     ExperimentText(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",

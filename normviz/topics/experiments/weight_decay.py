@@ -1,6 +1,6 @@
 """Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -207,6 +207,16 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
     ])  # fmt: skip
 
 
+def _describe_ends(
+    outcomes: dict[SchemeSpec, Outcome], twins: tuple[int, ...], format_end: Callable[[Outcome, int], str]
+) -> str:
+    """Return `format_end(outcome, twin)` of twins, by scheme: "Batch: weight decay 0.1, matched rate 0.1"."""
+    return "; ".join(
+        f"{row.scheme.label}: " + ", ".join(f"{TWIN_NAMES[twin]} {format_end(each, twin)}" for twin in twins)
+        for row, each in outcomes.items()
+    )
+
+
 def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Return a figure of the training loss by step of two twins, decayed and matched, a panel for each scheme."""
     means = np.concatenate([each["losses"][:, [DECAYED, MATCHED]].mean(-1).ravel() for each in found.values()])
@@ -222,11 +232,7 @@ def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Out
         )
         for row, each in found.items()
     ]  # fmt: skip
-    said = "; ".join(
-        f"{row.scheme.label} "
-        + ", ".join(f"{TWIN_NAMES[twin]} {typeset(each.losses[twin].mean(), 2)}" for twin in (DECAYED, MATCHED))
-        for row, each in outcomes.items()
-    )
+    said = _describe_ends(outcomes, (DECAYED, MATCHED), lambda each, twin: typeset(each.losses[twin].mean(), 2))
     return FigureSpec(
         "losses", panels, f"Training loss by step. At the end: {said}.",
         "Matched rate: in place of weight decay, the learning rate grows with the weights.",
@@ -237,11 +243,7 @@ def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, 
     """Return a figure of the relative differences of the twins' losses by step, with a panel for each scheme."""
     gaps = {row: np.clip(each["gaps"], MIN_DRAWN_GAP, 1.0) for row, each in found.items()}
     panels = _make_twin_panels(found, gaps, (PLAIN, MATCHED, ROUNDED), "largest gap so far")
-    said = "; ".join(
-        f"{row.scheme.label}: "
-        + ", ".join(f"{TWIN_NAMES[twin]} {_format_geometric_mean(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
-        for row, each in outcomes.items()
-    )
+    said = _describe_ends(outcomes, (PLAIN, MATCHED), lambda each, twin: _format_geometric_mean(each.gaps[twin]))
     return FigureSpec(
         "gaps", panels, f"The largest gap of the losses so far, by step. At the end: {said}.",
         "Relative difference of a twin's losses from those with weight decay; geometric means with 95% intervals. “One "

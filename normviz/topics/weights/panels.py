@@ -147,7 +147,7 @@ def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] |
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
     ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
-    end = ", so w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(get_best_weights()) else ""
+    end = ", and w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(get_best_weights()) else ""
     if factor == "1":
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
@@ -156,7 +156,7 @@ def _explain_rate_factor(run: DescentPath) -> str:
         )
     return (
         f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "
-        f"rule, the gradient of v is {ratio} times that of w. So w turns as if the learning rate were (g/‖v‖)² = "
+        f"rule, the gradient for a turn is {ratio} times as large. So w turns as if the learning rate were (g/‖v‖)² = "
         f"{ratio} · {ratio} = **{factor}** times as large. The length g learns no faster{end}."
     )
 

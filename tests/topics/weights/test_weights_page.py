@@ -114,7 +114,7 @@ def runs_of(setting=None):
 def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
     run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
     assert (run.g[-1] < 0.9 * np.linalg.norm(panels.get_best_weights())) == is_short
-    assert ("learns no faster, so w ends too short." in said(open_page(length=length))) == is_short
+    assert ("learns no faster, and w ends too short." in said(open_page(length=length))) == is_short
 
 
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
