@@ -155,9 +155,9 @@ def _explain_rate_factor(run: DescentPath) -> str:
             f"So the factor (g/‖v‖)² on the learning rate slides from 1 to **{typeset(run.rate_factors[-1], 2)}**."
         )
     return (
-        f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v. By the chain "
-        f"rule, the gradient for a turn is {ratio} times as large. So w turns as if the learning rate were (g/‖v‖)² = "
-        f"{ratio} · {ratio} = **{factor}** times as large. The length g learns no faster{end}."
+        f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v, with {ratio} "
+        f"times the gradient (chain rule). So w turns as if the learning rate were (g/‖v‖)² = {ratio} · {ratio} = "
+        f"**{factor}** times as large. The length g learns no faster{end}."
     )
 
 
