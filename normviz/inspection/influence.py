@@ -6,14 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from normviz.core.errors import InvalidInput
-from normviz.inspection.model_copy import (
-    call_model,
-    convert_batch,
-    copy_model,
-    find_batch_size,
-    list_tensors,
-    replace_examples,
-)
+from normviz.inspection import model_copy
 from normviz.inspection.recording import keep_state
 
 
@@ -25,24 +18,22 @@ def measure_batch_influence(model: nn.Module, batch: Any) -> float:
     Raises:
         InvalidInput: fewer than two examples, or a model that cannot be copied or fails on the batch.
     """
-    copied, batch = copy_model(model), convert_batch(batch)
-    size = find_batch_size(batch)
+    copied, batch = model_copy.copy_model(model), model_copy.convert_batch(batch)
+    size = model_copy.find_batch_size(batch)
     if size < 2:
         raise InvalidInput("the batch has one example; two or more are needed to see dependence between them.")
-    changed = replace_examples(batch, range(1, size))
-    return (
-        compare_first_rows(compute_output_matrix(copied, batch, size), compute_output_matrix(copied, changed, size))
-        or 0.0
-    )
+    changed = model_copy.replace_examples(batch, range(1, size))
+    output, other = (compute_output_matrix(copied, each, size) for each in (batch, changed))
+    return compare_first_rows(output, other) or 0.0
 
 
 def compute_output_matrix(model: nn.Module, batch: Any, size: int) -> Tensor:
     """Return the outputs with a row per example as one matrix (size, numbers) of float64; buffers stay as they are."""
     with keep_state(model):
-        output = call_model(model, batch)
+        output = model_copy.call_model(model, batch)
     rows = [
         each.detach().double().flatten(1) if each.ndim > 1 else each.detach().double()[:, None]
-        for each in list_tensors(output)
+        for each in model_copy.list_tensors(output)
         if each.is_floating_point() and each.ndim and each.shape[0] == size
     ]
     return torch.cat(rows, 1) if rows else torch.zeros(size, 0, dtype=torch.float64)

@@ -103,7 +103,7 @@ class InlineCandidate:
         for step in self.operations:
             args, named = map_tensors(replace, (step.args, step.named))
             result = step.function(*args, **named)
-            values |= {id(a): b for a, b in zip(_list_outputs(step.output), _list_outputs(result), strict=True)}
+            values |= {id(a): b for a, b in zip(list_tensors(step.output), list_tensors(result), strict=True)}
         return values[id(self.y)]
 
 
@@ -126,7 +126,7 @@ class OperationLog:
 
     def record(self, operation: Operation) -> None:
         """Add an operation to the log if it is in `SIMPLE`; forget the origin of tensors that it overwrites."""
-        inputs, outputs = operation.inputs, _list_outputs(operation.output)
+        inputs, outputs = operation.inputs, list_tensors(operation.output)
         changed = [each for each in outputs if any(each is other for other in inputs)]
         if changed:
             is_product = operation.name.rstrip("_") in PRODUCTS
@@ -221,7 +221,3 @@ class OperationLog:
             inputs = [each for each in self.operations[k].inputs if each is not x]
             waiting += [m for each in inputs if (m := self._makers.get(id(each))) is not None and m not in found]
         return found
-
-
-def _list_outputs(output: Any) -> list[Tensor]:
-    return [output] if isinstance(output, Tensor) else list_tensors(output)

@@ -13,7 +13,6 @@ from normviz.inspection.frozen import find_constant_statistics
 from normviz.inspection.influence import compare_first_rows, compute_output_matrix
 from normviz.inspection.layers import LayerReport, build_layer_report, measure_relative_gap
 from normviz.inspection.model_copy import (
-    call_model,
     choose_thread_count,
     convert_batch,
     copy_model,
@@ -25,7 +24,15 @@ from normviz.inspection.model_copy import (
     use_threads,
 )
 from normviz.inspection.probing import Probe, probe_function
-from normviz.inspection.recording import ROOT_NAME, LayerCall, Recorder, keep_state, list_modes, record_pass, set_modes
+from normviz.inspection.recording import (
+    ROOT_NAME,
+    LayerCall,
+    Recorder,
+    list_modes,
+    record_pass,
+    run_in_inference,
+    set_modes,
+)
 from normviz.inspection.report import ModelReport
 from normviz.inspection.weights import inspect_weights
 
@@ -72,7 +79,7 @@ def inspect_calls(model: nn.Module, batch: Any) -> InspectedModel:
         batch = extend_batch(batch)
         notes.append("The batch holds one example. Noise was added as a second one; pass more for measurements.")
     is_forced = not _runs_in_double_precision(copied, batch)
-    with use_double_precision(is_forced), use_threads(choose_thread_count(lambda: _run_in_inference(copied, batch))):
+    with use_double_precision(is_forced), use_threads(choose_thread_count(lambda: run_in_inference(copied, batch))):
         inspection = _Inspection(copied, batch, notes)
         return InspectedModel(inspection.build_report(), inspection.training.layers, inspection.inference.layers)
 
@@ -81,20 +88,10 @@ def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
     """Return False if the model fails with float64 because it casts to low-precision types by itself."""
     try:
         with use_double_precision(False):
-            _run_in_inference(model, batch)
+            run_in_inference(model, batch)
     except InvalidInput as error:
         return "dtype" not in str(error)
     return True
-
-
-def _run_in_inference(model: nn.Module, batch: Any) -> None:
-    """Run a model on a batch in inference mode, then restore its modes and buffers."""
-    modes = list_modes(model)
-    try:
-        with keep_state(model):
-            call_model(model.eval(), batch)
-    finally:
-        set_modes(model, modes)
 
 
 class _Inspection:

@@ -16,6 +16,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.inspection.axes import AxisRoles
 from normviz.inspection.frozen import ConstantStatistics
+from normviz.inspection.influence import compare_first_rows
 from normviz.inspection.probing import Probe, Rules, average_by_rules
 from normviz.inspection.recording import LayerCall
 from normviz.inspection.scheme_match import build_found_scheme, list_probed_schemes
@@ -210,10 +211,7 @@ def _compare_modes(report: LayerReport, call: LayerCall, inference: LayerCall | 
 
 
 def _measure_influence(compute: Callable[[Tensor], Tensor], x: Tensor, changed: Tensor, example: int) -> float:
-    y, other = compute(x), compute(changed)
-    spread = float(y.std(correction=0))
-    gap = float((y - other).select(example, 0).square().mean().sqrt())
-    return gap / spread if spread > 0 else 0.0
+    return compare_first_rows(compute(x).movedim(example, 0), compute(changed).movedim(example, 0)) or 0.0
 
 
 def _replace_rows(x: Tensor, example: int | None) -> Tensor:

@@ -349,6 +349,12 @@ class Recorder(TorchFunctionMode):
         return len(self.weights) - 1 if self.weights else None
 
 
+def run_in_inference(model: nn.Module, batch: Any) -> None:
+    """Run a model on a batch in inference mode, then restore its modes and buffers."""
+    with use_modes(model, list_modes(model)), keep_state(model):
+        call_model(model.eval(), batch)
+
+
 def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
     """Run a model in a `Recorder`; return recorder and output. `disturbed`: a call and an axis to add noise at."""
     with keep_state(model), Recorder(model, disturbed) as recorder:

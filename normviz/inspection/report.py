@@ -12,9 +12,6 @@ from normviz.inspection.layers import LayerReport
 COLUMNS = ("layer", "scheme", "axes", "averaged", "ε", "training / inference", "influence", "gap")
 """The heads of the table's columns."""
 
-SOURCES = {"batch": "batch", "example": "example", "constant": "constant", "": "–"}
-"""Words for where statistics come from."""
-
 
 @dataclass
 class ModelReport:
@@ -50,12 +47,8 @@ class ModelReport:
         lines += ["", *_format_model(self.model)]
         lines += self._list_remarks()
         for finding in self.findings:
-            lines += [
-                "",
-                f"{finding.layer or 'model'}: {finding.finding}",
-                f"  {finding.problem.advice}",
-                f"  {finding.problem.thread}",
-            ]
+            lines += ["", f"{finding.layer or 'model'}: {finding.finding}"]
+            lines += [f"  {finding.problem.advice}", f"  {finding.problem.thread}"]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
@@ -79,9 +72,9 @@ class ModelReport:
 def _format_row(layer: LayerReport) -> tuple[str, ...]:
     probe = layer.probe
     name = layer.scheme or ("none of the known" if probe.form == "general" else probe.form)
-    modes = SOURCES[layer.training]
+    modes = layer.training or "–"
     if layer.inference and layer.inference != layer.training:
-        modes += f" / {SOURCES[layer.inference]}"
+        modes += f" / {layer.inference}"
     eps = "–" if probe.eps is None else typeset(probe.eps, 3)
     return (
         layer.name, name, layer.layout, _format_averaged(layer), eps, modes,

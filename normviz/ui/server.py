@@ -19,14 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
 from normviz.core.errors import InvalidInput
-from normviz.ui.security import (
-    HeadersMiddleware,
-    HideMetricsMiddleware,
-    check_environment,
-    create_security_headers,
-    is_metrics_open,
-    read_frame_ancestors,
-)
+from normviz.ui import security
 from normviz.web.modules import INLINE_FOLDER, read_styles
 from normviz.web.script_routes import JOIN_PATH, format_preload_links, prefix_base_path
 
@@ -89,7 +82,7 @@ class InjectionMiddleware:
 def require_valid_environment() -> None:
     """Exit with a line on stderr if an environment variable has an invalid value."""
     try:
-        check_environment(os.environ)
+        security.check_environment(os.environ)
     except InvalidInput as error:
         sys.exit(f"normviz: {error}")
 
@@ -121,13 +114,13 @@ def create_error_response(request: Request, error: Exception) -> Response:
 
 
 require_valid_environment()
-SECURITY_HEADERS = create_security_headers(
+SECURITY_HEADERS = security.create_security_headers(
     Path(st.__file__).with_name("static").joinpath("index.html").read_bytes() + InjectionMiddleware.OURS,
-    read_frame_ancestors(os.environ),
+    security.read_frame_ancestors(os.environ),
 )
 MIDDLEWARE = [
-    Middleware(HeadersMiddleware, headers=SECURITY_HEADERS),
-    *([] if is_metrics_open(os.environ) else [Middleware(HideMetricsMiddleware)]),
+    Middleware(security.HeadersMiddleware, headers=SECURITY_HEADERS),
+    *([] if security.is_metrics_open(os.environ) else [Middleware(security.HideMetricsMiddleware)]),
     # Streamlit does not compress its own bundle. A higher level would cost more time than it saves on the network.
     Middleware(GZipMiddleware, minimum_size=1024, compresslevel=3),
     Middleware(InjectionMiddleware),

@@ -4,13 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from normviz.classroom.rooms.limits import (
-    MAX_ANSWER_LENGTH,
-    MAX_ANSWERS,
-    MAX_DEVICE_LENGTH,
-    MAX_TEXT_LENGTH,
-    MIN_ANSWERS,
-)
+from normviz.classroom.rooms import limits
 from normviz.classroom.rooms.records import Answer, Pace, Question, RefusedRequest
 
 PACE_MODES = ("follow", "pause", "free")
@@ -47,19 +41,19 @@ def read_question(
     """
     for name, make in question_makers.items():
         if name in body:
-            return make(_read_text(body, name, MAX_ANSWER_LENGTH), language)
+            return make(_read_text(body, name, limits.MAX_ANSWER_LENGTH), language)
     answers = body.get("answers")
-    if not isinstance(answers, list) or not MIN_ANSWERS <= len(answers) <= MAX_ANSWERS:
-        raise RefusedRequest(400, "answers-list", least=MIN_ANSWERS, most=MAX_ANSWERS)
-    texts = tuple(_read_text({"each answer": each}, "each answer", MAX_ANSWER_LENGTH) for each in answers)
+    if not isinstance(answers, list) or not limits.MIN_ANSWERS <= len(answers) <= limits.MAX_ANSWERS:
+        raise RefusedRequest(400, "answers-list", least=limits.MIN_ANSWERS, most=limits.MAX_ANSWERS)
+    texts = tuple(_read_text({"each answer": each}, "each answer", limits.MAX_ANSWER_LENGTH) for each in answers)
     if len(set(texts)) < len(texts):
         raise RefusedRequest(400, "answers-same")
     right = body.get("right")
     if right is not None and not (_is_whole(right) and 0 <= right < len(texts)):
         raise RefusedRequest(400, "right-number", last=len(texts) - 1)
     return Question(
-        _read_text(body, "text", MAX_TEXT_LENGTH), texts, right,
-        _read_text(body, "why", MAX_TEXT_LENGTH) if body.get("why") else "",
+        _read_text(body, "text", limits.MAX_TEXT_LENGTH), texts, right,
+        _read_text(body, "why", limits.MAX_TEXT_LENGTH) if body.get("why") else "",
         parse_link(_read_text(body, "link")) if body.get("link") else "",
     )  # fmt: skip
 
@@ -71,7 +65,7 @@ def read_answer(body: Mapping[str, Any], code: str) -> Answer:
         raise RefusedRequest(400, "choice-any")
     if number is not None and not _is_whole(number):
         raise RefusedRequest(400, "question-number")
-    return Answer(code, _read_text(body, "device", MAX_DEVICE_LENGTH), choice, number)
+    return Answer(code, _read_text(body, "device", limits.MAX_DEVICE_LENGTH), choice, number)
 
 
 def read_pace(body: Mapping[str, Any], parse_link: ParseLink) -> Pace:
@@ -86,7 +80,7 @@ def read_pace(body: Mapping[str, Any], parse_link: ParseLink) -> Pace:
 
 def read_device_and_link(body: Mapping[str, Any], parse_link: ParseLink) -> tuple[str, str]:
     """Return the name of a device and the link that it sends, from a request's body. Raises RefusedRequest."""
-    return _read_text(body, "device", MAX_DEVICE_LENGTH), parse_link(_read_text(body, "link"))
+    return _read_text(body, "device", limits.MAX_DEVICE_LENGTH), parse_link(_read_text(body, "link"))
 
 
 def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None) -> str:

@@ -22,12 +22,7 @@ from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_ex
 from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain_values, list_step_terms
-from normviz.topics.gradients.panels.formula import (
-    arrange_formulas,
-    describe_gradient_invariances,
-    draw_gradient_map,
-    tabulate_sums,
-)
+from normviz.topics.gradients.panels import formula
 from normviz.topics.gradients.panels.graph import (
     PATH_SENTENCES,
     describe_backward_step,
@@ -69,13 +64,13 @@ def _build_formula_parts(view: View) -> list[StepPart]:
     at = make_small_tensors(scheme, shape, view["seed"])
     compared = compare_gradients(scheme, at, eps)
     heading = format_words_html(f"### {capitalize_first(format_scheme_name(scheme))}, backwards")
-    rows = [[line.latex for line in row] for row in arrange_formulas(build_backward_formulas(scheme))[:4]]
-    invariances = format_words_html(describe_gradient_invariances(scheme, eps))
+    rows = [[line.latex for line in row] for row in formula.arrange_formulas(build_backward_formulas(scheme))[:4]]
+    invariances = format_words_html(formula.describe_gradient_invariances(scheme, eps))
     return [
         make_text_part("heading", heading + format_formulas_html(rows)),
-        make_plot_part("incoming", lambda theme: draw_gradient_map(compared, "incoming", theme)),
-        make_plot_part("outgoing", lambda theme: draw_gradient_map(compared, "outgoing", theme)),
-        make_text_part("below", invariances + format_table_html(tabulate_sums(at, compared))),
+        make_plot_part("incoming", lambda theme: formula.draw_gradient_map(compared, "incoming", theme)),
+        make_plot_part("outgoing", lambda theme: formula.draw_gradient_map(compared, "outgoing", theme)),
+        make_text_part("below", invariances + format_table_html(formula.tabulate_sums(at, compared))),
     ]
 
 

@@ -20,14 +20,9 @@ from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.network import NetworkTraining, TrainedNetworks
+from normviz.topics.running.panels import stream
 from normviz.topics.running.panels.accuracy import build_case_rows, draw_case_rows, format_costliest_mistakes
 from normviz.topics.running.panels.companions import draw_outputs_in_random_batches
-from normviz.topics.running.panels.stream import (
-    describe_outputs,
-    draw_digits,
-    draw_statistics_so_far,
-    format_statistics_html,
-)
 from normviz.topics.running.state import build_stream_setting, compute_page_averages, get_stream_trace
 from normviz.topics.table1.cases import (
     describe_case_twin,
@@ -129,10 +124,10 @@ def _build_stream_parts(view: View) -> list[StepPart]:
     if view["mode"] == "training":  # as on the page, where inference is shown once it was chosen
         batch.output.pop("inference", None)
     return [
-        make_text_part("heading", format_words_html(f"### {describe_outputs(view, batch)}")),
-        make_plot_part("batch", lambda theme: draw_digits(view, seen, averages, batch, theme)),
-        make_text_part("statistics", lambda theme: format_statistics_html(view, batch, theme)),
-        make_plot_part("stream", lambda theme: draw_statistics_so_far(view, seen, averages, position, theme)),
+        make_text_part("heading", format_words_html(f"### {stream.describe_outputs(view, batch)}")),
+        make_plot_part("batch", lambda theme: stream.draw_digits(view, seen, averages, batch, theme)),
+        make_text_part("statistics", lambda theme: stream.format_statistics_html(view, batch, theme)),
+        make_plot_part("stream", lambda theme: stream.draw_statistics_so_far(view, seen, averages, position, theme)),
     ]
 
 

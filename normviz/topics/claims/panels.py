@@ -6,22 +6,11 @@ import streamlit as st
 
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.wording import format_duration
-from normviz.topics.claims import wording
+from normviz.topics.claims import state, wording
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs
 from normviz.topics.claims.shipped import find_shipped_evidence
-from normviz.topics.claims.state import (
-    FOLDED_GROUPS,
-    OPEN_CLAIMS_KEY,
-    OPEN_GROUPS_KEY,
-    PAGE,
-    PARAMS,
-    PREFIX,
-    group_claims,
-    is_unfolded,
-    select_claims,
-)
 from normviz.topics.claims.verdicts import VERDICTS, format_verdict_counts
 from normviz.topics.experiments import experiment_runs
 from normviz.ui.frame import draw_page_link, show_error
@@ -33,29 +22,29 @@ from normviz.ui.saving import draw_download_button
 def show(view: View) -> None:
     """Show the page: the number of claims by verdict, and the claims in groups. Nothing is measured by itself."""
     st.markdown(f"**{len(CLAIMS)} claims:** {format_verdict_counts([claim.expected for claim in CLAIMS.values()])}")
-    passing = select_claims(view)
+    passing = state.select_claims(view)
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
         if not passing:
             st.markdown("No claim passes all filters. Remove one of them.")
-        for group, claims in group_claims(passing).items():
+        for group, claims in state.group_claims(passing).items():
             _show_group_heading(group, claims, view)
-            if is_unfolded(view, group, claims):
+            if state.is_unfolded(view, group, claims):
                 with st.container(gap="xsmall"):
                     for claim in claims:
                         show_claim(claim, view)
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
         st.markdown(f"Selected: **{len(passing)}** of {len(CLAIMS)} claims.", width="content")
         if passing:
-            draw_download_button(lambda: tabulate_claims(passing), PAGE)
+            draw_download_button(lambda: tabulate_claims(passing), state.PAGE)
 
 
 def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None:
     words = wording.describe_group(group, len(claims))
-    if group in FOLDED_GROUPS and (group in view["open"] or not is_unfolded(view, group, claims)):
+    if group in state.FOLDED_GROUPS and (group in view["open"] or not state.is_unfolded(view, group, claims)):
         icon = "expand_less" if group in view["open"] else "expand_more"
         st.button(
             words,
-            key=f"{PREFIX}fold {group}",
+            key=f"{state.PREFIX}fold {group}",
             icon=f":material/{icon}:",
             on_click=_toggle_group,
             args=(group,),
@@ -66,13 +55,15 @@ def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None
 
 
 def _toggle_group(group: str) -> None:
-    others = [each for each in st.session_state[OPEN_GROUPS_KEY] if each != group]
-    st.session_state[OPEN_GROUPS_KEY] = others if group in st.session_state[OPEN_GROUPS_KEY] else [*others, group]
+    others = [each for each in st.session_state[state.OPEN_GROUPS_KEY] if each != group]
+    st.session_state[state.OPEN_GROUPS_KEY] = (
+        others if group in st.session_state[state.OPEN_GROUPS_KEY] else [*others, group]
+    )
 
 
 def show_claim(claim: Claim, view: View) -> None:
     """Show a claim with its verdict as a button; if the claim is open, also its details."""
-    key = f"{PREFIX}row {claim.id}"
+    key = f"{state.PREFIX}row {claim.id}"
     st.session_state[key] = claim.id in view["claim"]
     box = st.expander(wording.format_claim_row(claim), key=key, on_change=_toggle_claim, args=(claim.id, key))
     if box.open:
@@ -82,8 +73,8 @@ def show_claim(claim: Claim, view: View) -> None:
 
 def _toggle_claim(claim: str, key: str) -> None:
     """Open or close a claim in the session's state, and so in the link; `key`: the session key of its button."""
-    others = [each for each in st.session_state[OPEN_CLAIMS_KEY] if each != claim]
-    st.session_state[OPEN_CLAIMS_KEY] = [*others, claim] if st.session_state[key] else others
+    others = [each for each in st.session_state[state.OPEN_CLAIMS_KEY] if each != claim]
+    st.session_state[state.OPEN_CLAIMS_KEY] = [*others, claim] if st.session_state[key] else others
 
 
 def show_claim_details(claim: Claim, view: View) -> None:
@@ -112,19 +103,19 @@ def show_evidence(evidence: Evidence) -> None:
 
 def show_measurement(claim: Claim, view: View) -> None:
     """Show a button that measures a claim on this server, then its progress, then the evidence."""
-    key, seed = f"{PREFIX}again {claim.id}", view["seed"]
+    key, seed = f"{state.PREFIX}again {claim.id}", view["seed"]
     if not st.session_state.get(f"{key} wanted"):
         seconds = format_duration(sum(part.seconds for part in list_claim_jobs(claim, seed)))
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
         st.button(label, key=key, on_click=_request_measurement, args=(key,))
         return
-    run = experiment_runs.open_jobs_run(list_claim_jobs(claim, seed), PAGE, f"{key} work", wanted=True)
+    run = experiment_runs.open_jobs_run(list_claim_jobs(claim, seed), state.PAGE, f"{key} work", wanted=True)
     working = run.poll()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = experiment_runs.find_results(run)
-        if run.poll() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
+        if run.poll() != working or any(st.session_state[p.key] != view[p.name] for p in state.PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
         if run.poll():
             st.progress(experiment_runs.compute_progress(run, found), "Measuring")

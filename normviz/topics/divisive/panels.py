@@ -9,18 +9,9 @@ from normviz.core.registry import Scheme
 from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
+from normviz.topics.divisive import state
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
 from normviz.topics.divisive.controls import draw_eps_slider
-from normviz.topics.divisive.state import (
-    build_windowed_scheme,
-    describe_picture_source,
-    find_focus,
-    get_evenly_lit_picture,
-    list_wide_axes,
-    measure_neighbourhood,
-    normalize_picture,
-    store_picked_pixel,
-)
 from normviz.ui.link import View
 from normviz.ui.response_charts import show_response_chart
 from normviz.web.components.picture import convert_to_pixels, show_picture_stages
@@ -42,21 +33,21 @@ FORMULA_IN_WORDS = (
 
 def show_panels(view: View, theme: str) -> None:
     """Show the picture before and after normalization, then the response of one pixel and the formula."""
-    scheme, even = build_windowed_scheme(view), get_evenly_lit_picture(view)
+    scheme, even = state.build_windowed_scheme(view), state.get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
-    xhat = normalize_picture(x, scheme, view["eps"]).xhat
-    centred, squares = measure_neighbourhood(x, scheme)
-    focus = find_focus(view, centred)
+    xhat = state.normalize_picture(x, scheme, view["eps"]).xhat
+    centred, squares = state.measure_neighbourhood(x, scheme)
+    focus = state.find_focus(view, centred)
     pixel = compute_saturation(x, scheme, focus)
     stages = {"original": even} | ({"darkened": x} if view["light"] < 1 else {}) | {"normalized": xhat}
-    measured = [measure_neighbourhood(even, scheme)[0], centred, xhat][-len(stages) :]
+    measured = [state.measure_neighbourhood(even, scheme)[0], centred, xhat][-len(stages) :]
     contrasts = [compute_contrast_ratio(values) for values in measured]
     st.markdown(_format_headline(view, contrasts, squares, bool(xhat.any())))
     _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
     st.container(key="contrast-notes").caption(
         "Contrast: standard deviation in the right half ÷ in the left half, after subtracting the mean nearby.  \n"
         "Grey in the normalized picture: equal to the mean nearby. Halos beside edges are a side effect. "
-        + describe_picture_source(view)
+        + state.describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
     )
     left, right = st.columns([2, 3], gap="large")
@@ -82,7 +73,7 @@ def _draw_stages(stages: dict[str, np.ndarray], contrasts: list[float], view: Vi
         "move it."
     )
     images = _convert_stages_to_pixels(stages, focus)
-    show_picture_stages(images, notes, "contrast", alt, focus[1:3], reach, colour, store_picked_pixel)
+    show_picture_stages(images, notes, "contrast", alt, focus[1:3], reach, colour, state.store_picked_pixel)
 
 
 def _convert_stages_to_pixels(stages: dict[str, np.ndarray], focus: Index) -> dict[str, np.ndarray]:
@@ -121,7 +112,7 @@ def _format_pixel_formula(pixel: SaturationCurve, x: float, eps: float) -> str:
 
 def _describe_nearby_elements(view: View) -> str:
     """Describe which elements "nearby" means in the formula; "" for a picture of one element."""
-    if not list_wide_axes(view):
+    if not state.list_wide_axes(view):
         return ""
     has_own_mean = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
@@ -146,7 +137,7 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
             "left to divide. Switch on H or W at *Windows along*, and the neighbours come in again."
-            if list_wide_axes(view)
+            if state.list_wide_axes(view)
             else "The picture is one number, which is its own mean: v = 0, and x̂ = 0."
         )
     if not has_values:

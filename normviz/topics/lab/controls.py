@@ -9,20 +9,12 @@ from normviz.charts.colourings import format_colouring_name, list_colourings
 from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, affects_scheme, get_cube_view, has_advanced_changes, has_affine
-from normviz.ui import custom
+from normviz.ui import custom, tensor_controls
 from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.link import View, draw_segments, is_phone
 from normviz.ui.locks import make_widget_arguments, set_widget_value
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, get_view_lengths, get_view_shape
-from normviz.ui.tensor_controls import (
-    draw_data_controls,
-    draw_eps_control,
-    draw_main_parameters,
-    draw_mean_window_controls,
-    draw_seed_control,
-    draw_shape_controls,
-)
 from normviz.web.components.picked import show_choice_bar
 
 LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
@@ -32,11 +24,11 @@ LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
 def draw_controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
     """Draw the controls of shape and scheme in container `first`, and all others in container `rest`."""
     with first:
-        draw_shape_controls(view, scheme, COMPUTED_PARAMS)
+        tensor_controls.draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
-        draw_main_parameters(view, partial(affects_scheme, scheme))
+        tensor_controls.draw_main_parameters(view, partial(affects_scheme, scheme))
     with rest:
-        draw_data_controls(view, has_seed=False)
+        tensor_controls.draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, has_advanced_changes(view)
         if sets and not state.get("advanced set"):
             open_expandable(ADVANCED_EXPANDER)
@@ -67,13 +59,13 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
     custom.draw_custom_controls([scheme.key], view, get_view_lengths)
     if affects_scheme(scheme, "radius"):
-        draw_mean_window_controls(["H", "W", "C"])
+        tensor_controls.draw_mean_window_controls(["H", "W", "C"])
     if affects_scheme(scheme, "eps"):
-        draw_eps_control(view)
+        tensor_controls.draw_eps_control(view)
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if affects_scheme(scheme, name)]
     with st.container(key="learned"):
         for name in learned:
             st.number_input(labels[name], -10.0, 10.0, step=0.1, **make_widget_arguments(name))
     if view["data"] != OWN_DATA:
-        draw_seed_control()
+        tensor_controls.draw_seed_control()

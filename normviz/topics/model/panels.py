@@ -9,31 +9,11 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.problems import PROBLEMS
 from normviz.describe.wording import format_shape
+from normviz.topics.model import layer_links, wording
 from normviz.topics.model.channels import compare_batch_statistics, compare_running_variances
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
-from normviz.topics.model.layer_links import (
-    find_layer_scheme,
-    format_address,
-    make_lab_link,
-    make_recorded_tensor,
-    make_running_link,
-    make_table_link,
-)
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
 from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES, get_model
-from normviz.topics.model.wording import (
-    NEGLIGIBLE,
-    WHOLE_MODEL,
-    describe_influences,
-    describe_layer,
-    format_fix,
-    name_scheme,
-    name_statistics,
-    name_thread,
-    shares_problem,
-    summarize_model,
-    tabulate_rows,
-)
 from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
 from normviz.ui.tensor import offer_tensor
@@ -74,9 +54,9 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
     rows = [model.list_rows().index(chosen)]
     st.session_state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     with st.container(gap="xsmall", key="findings"):
-        st.markdown(f"### {summarize_model(model)}")
+        st.markdown(f"### {wording.summarize_model(model)}")
         st.dataframe(
-            tabulate_rows(model),
+            wording.tabulate_rows(model),
             hide_index=True,
             key=TABLE_KEY,
             on_select=_store_clicked_row,
@@ -103,14 +83,14 @@ def show_problems(findings: Sequence[ReportedFinding], name: str) -> None:
     """Show findings on the layer called `name`: what is wrong, the effect, and the fix."""
     for k, finding in enumerate(findings):
         problem = finding.problem
-        thread = f" See [{name_thread(problem.thread)}]({problem.thread})." if problem.thread else ""
+        thread = f" See [{wording.name_thread(problem.thread)}]({problem.thread})." if problem.thread else ""
         lines = [f"**{'Problem' if problem.is_mistake else 'Tip'}.** {escape_markdown(finding.finding)}"]
         if problem.effect:
             lines.append(f"**Effect.** {problem.effect}")
         with st.container(gap="small", key=f"problem-{k}"):
             st.markdown("  \n".join([*lines, f"**Fix.** {escape_markdown(problem.advice)}{thread}"]))
             if problem.code:
-                st.code(format_fix(problem.code, name), language="python", wrap_lines=True)
+                st.code(wording.format_fix(problem.code, name), language="python", wrap_lines=True)
 
 
 def _show_picture(figure: Figure, heading: str) -> None:
@@ -124,10 +104,10 @@ def show_model(model: ReportedModel, theme: str) -> None:
     """Show the problems of the whole model, the layers whose output eval() changes, and tips."""
     findings = model.find_problems("")
     with st.container(gap="small"):
-        st.markdown(f"### {WHOLE_MODEL.capitalize()}")
+        st.markdown(f"### {wording.WHOLE_MODEL.capitalize()}")
         show_problems([each for each in findings if each.problem.is_mistake], "")
         gaps = {layer.name: layer.gap for layer in model.layers if layer.gap is not None}
-        changed = sum(gap > NEGLIGIBLE for gap in gaps.values())
+        changed = sum(gap > wording.NEGLIGIBLE for gap in gaps.values())
         if changed and model.gap is not None:
             heading = f"eval() changes the model output and {changed} of {len(gaps)} normalizations"
             _show_picture(draw_layer_gaps({"model output": model.gap} | gaps, theme), heading)
@@ -138,11 +118,11 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
     """Show a layer's findings, a figure of its running averages or fields, and in an expander what it computes."""
     findings = model.find_problems(layer.name)
     with st.container(gap="small"):
-        st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}")
+        st.markdown(f"### {escape_markdown(layer.name)}: {wording.name_scheme(layer)}")
         show_problems(findings, layer.name)
         if not findings:
             shared = "eval() changes its output, too: see the problem of the whole model."
-            st.markdown(shared if shares_problem(layer, model) else ":material/check: No problem found.")
+            st.markdown(shared if wording.shares_problem(layer, model) else ":material/check: No problem found.")
         problems = [each.problem for each in findings]
         statistics, averages = layer.recorded.statistics if layer.recorded else None, None
         if statistics is not None and PROBLEMS["moving-statistics"] in problems:
@@ -153,30 +133,32 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         if averages is not None:
             _show_picture(draw_channels(averages, theme), averages.heading)
         elif fields is not None:
-            _show_picture(fields, f"Numbers of one colour share {name_statistics(layer)}")
+            _show_picture(fields, f"Numbers of one colour share {wording.name_statistics(layer)}")
         with st.expander("Details, and this layer on other pages"):
             _show_details(layer, view)
 
 
 def _show_details(layer: ReportedLayer, view: View) -> None:
-    st.markdown(" ".join(filter(None, (describe_layer(layer), describe_influences(layer), *layer.remarks))))
-    link, x = make_lab_link(layer), make_recorded_tensor(layer)
+    st.markdown(
+        " ".join(filter(None, (wording.describe_layer(layer), wording.describe_influences(layer), *layer.remarks)))
+    )
+    link, x = layer_links.make_lab_link(layer), layer_links.make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]
         offer_tensor(link, x, f"{layer.name}, {model}")
     with st.container(horizontal=True, vertical_alignment="center"):
         lab_label = "Its scheme in" if x is None else "Its activations in"
-        draw_page_link(format_address("", link), lab_label, ":material/deployed_code:")
-        if address := make_table_link(layer):
+        draw_page_link(layer_links.format_address("", link), lab_label, ":material/deployed_code:")
+        if address := layer_links.make_table_link(layer):
             draw_page_link(address, "Its row in", ":material/table:")
-        if address := make_running_link(layer):
+        if address := layer_links.make_running_link(layer):
             draw_page_link(address, "Its batch size and ε in", ":material/toggle_on:")
     st.caption(describe_lab_tensor(layer))
 
 
 def describe_lab_tensor(layer: ReportedLayer) -> str:
     """Return a sentence on the tensor that the linked pages show for a layer."""
-    x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer)
+    x, scheme = layer_links.make_recorded_tensor(layer), layer_links.find_layer_scheme(layer)
     others = "Table 1 and Training vs. inference train networks of their own, on handwritten digits."
     if x is None:
         return f"The report has no activations, so the lab shows noise; `normviz record` saves them. {others}"

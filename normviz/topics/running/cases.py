@@ -7,20 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from normviz.topics.running import network
 from normviz.topics.running.averages import Convention, Moments, RunningAverages, compute_running_averages
-from normviz.topics.running.network import (
-    STEPS,
-    NetworkTraining,
-    TrainedNetworks,
-    join_moments,
-    load_input_rows,
-    split_moments,
-)
 
 TOO_SMALL_SHARE = 0.001
 """A share of the new batch that is too small for so short a training."""
 
-STALE_AFTER = STEPS // 10
+STALE_AFTER = network.STEPS // 10
 """Number of batches after which stale running averages stop."""
 
 SHIFTED_CONTRAST = 0.5
@@ -30,15 +23,15 @@ CORRECT_CASES = ("population", "running")
 """The cases without a mistake: the population's statistics, and running averages."""
 
 
-def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
+def measure_frozen_accuracy(trained: network.TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
     """Return each network's test accuracy with the statistics `frozen`, (networks, units), on digits × `contrast`."""
-    pictures, classes = load_input_rows(test=True)
-    return _compute_accuracy(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
+    pictures, classes = network.load_input_rows(test=True)
+    return _compute_accuracy(trained.network.run(pictures * contrast, network.split_moments(frozen)).logits, classes)
 
 
-def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
+def measure_unfrozen_accuracy(trained: network.TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
     """Return each network's test accuracy in training mode; `batches`: indices of the test digits per mini-batch."""
-    pictures, classes = load_input_rows(test=True)
+    pictures, classes = network.load_input_rows(test=True)
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
         chosen = np.stack([each for each in batches if len(each) == size])[:, None]
@@ -46,13 +39,13 @@ def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.nda
     return right / sum(map(len, batches))
 
 
-def compute_final_population(trained: TrainedNetworks) -> Moments:
+def compute_final_population(trained: network.TrainedNetworks) -> Moments:
     """Compute mean and variance of all units, (networks, units), over all training digits under the final weights."""
-    return join_moments(trained.network.run(load_input_rows()[0]))
+    return network.join_moments(trained.network.run(network.load_input_rows()[0]))
 
 
 def compute_training_averages(
-    trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
+    trained: network.TrainedNetworks, training: network.NetworkTraining, convention: Convention, share: float
 ) -> RunningAverages:
     """Return running averages by step of the job `training` with networks `trained`; new batches have this `share`.
 
@@ -65,7 +58,7 @@ def compute_training_averages(
 
 
 def measure_case_accuracies(
-    trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
+    trained: network.TrainedNetworks, training: network.NetworkTraining, convention: Convention, share: float
 ) -> dict[str, np.ndarray]:
     """Return each network's accuracy with right and wrong batch norm statistics, (networks,), by key of the case.
 
@@ -80,7 +73,7 @@ def measure_case_accuracies(
         compute_training_averages(trained, training, convention, other).final_averages
         for other in (TOO_SMALL_SHARE, 1 - share)
     )
-    classes = load_input_rows(test=True)[1]
+    classes = network.load_input_rows(test=True)[1]
     whole = compute_final_population(trained)
     shuffled = np.random.default_rng([training.seed, 7]).permutation(len(classes))
     evaluated = {

@@ -11,24 +11,8 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
+from normviz.topics.running import stream
 from normviz.topics.running.averages import CONVENTIONS, Moments
-from normviz.topics.running.stream import (
-    BATCHES,
-    DIGIT_FIELD,
-    FoldedLayer,
-    Setting,
-    compute_batch_statistics,
-    compute_drifted_weights,
-    compute_layer_pre_activations,
-    compute_moments,
-    compute_stream_pre_activations,
-    extract_patches,
-    fold_batch_norm,
-    load_digit_split,
-    make_affine_parameters,
-    merge_moments,
-    normalize_in_inference,
-)
 
 BATCH_SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Batch sizes for which bias and noise are measured."""
@@ -62,22 +46,22 @@ class SampledStatistics(NamedTuple):
         return CONVENTIONS["pytorch"].correct_variances(self.variance, self.elements)
 
 
-def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
+def sample_batch_statistics(setting: stream.Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
     """Sample mini-batches of each of the given sizes; return their statistics with the weights before the first step.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
     layer V = σ², so the factor m/(m-1) with m = N removes the bias. The positions of one digit are not independent, so
     for a convolution, with m = N·H·W, the factor corrects too little or too much.
     """
-    x = compute_layer_pre_activations(load_digit_split()[0], setting)
-    own = compute_moments(x, DIGIT_FIELD)
-    whole = merge_moments(np.ones(len(own.mean)), *own)
+    x = stream.compute_layer_pre_activations(stream.load_digit_split()[0], setting)
+    own = stream.compute_moments(x, stream.DIGIT_FIELD)
+    whole = stream.merge_moments(np.ones(len(own.mean)), *own)
     between = np.var(own.mean, axis=0)
     rng = np.random.default_rng([setting.seed, 4])
     rows = []
     for size in sizes:
         chosen = rng.integers(0, len(own.mean), (size, DIGITS_PER_SIZE // size))
-        rows.append(merge_moments(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
+        rows.append(stream.merge_moments(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
     n = np.array(sizes)[:, None]
     return SampledStatistics(
         elements=n * setting.output_side**2,
@@ -107,36 +91,40 @@ def compute_variance_error(digit_moments: Moments, population: Moments, n: np.nd
 
 
 def normalize_in_random_batches(
-    setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
+    setting: stream.Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
     """Compute x̂ of one test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
 
     Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
     that do not divide the mini-batch are left out.
     """
-    others = compute_layer_pre_activations(load_digit_split()[0], setting)
+    others = stream.compute_layer_pre_activations(stream.load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
-    z[:, 0] = compute_layer_pre_activations(load_digit_split(test=True)[0][example : example + 1], setting)[0]
+    z[:, 0] = stream.compute_layer_pre_activations(
+        stream.load_digit_split(test=True)[0][example : example + 1], setting
+    )[0]
     middle = setting.output_side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
 
 
-def split_batch_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
+def split_batch_among_devices(setting: stream.Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
     """Split the mini-batch of a step evenly among K devices; return element counts (K,) and statistics (K, C)."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
-    parts = np.array_split(compute_stream_pre_activations(setting, [step])[0], devices)
+    parts = np.array_split(stream.compute_stream_pre_activations(setting, [step])[0], devices)
     counts = np.array([part[..., 0].size for part in parts])
-    return counts, Moments(*map(np.stack, zip(*map(compute_batch_statistics, parts), strict=True)))
+    return counts, Moments(*map(np.stack, zip(*map(stream.compute_batch_statistics, parts), strict=True)))
 
 
-def fold_and_compare_outputs(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
+def fold_and_compare_outputs(
+    setting: stream.Setting, frozen: Moments, eps: float = DEFAULT_EPS
+) -> tuple[stream.FoldedLayer, float]:
     """Fold batch norm into its layer; return the layer, and the largest relative difference of test outputs."""
-    gain, bias = make_affine_parameters(setting)
-    matrix = compute_drifted_weights(setting, BATCHES - 1)
-    folded = fold_batch_norm(gain, bias, *frozen, eps, matrix)
-    x = extract_patches(load_digit_split(test=True)[0], setting)
-    unfolded = normalize_in_inference(x @ matrix, *frozen, eps, gain, bias)
+    gain, bias = stream.make_affine_parameters(setting)
+    matrix = stream.compute_drifted_weights(setting, stream.BATCHES - 1)
+    folded = stream.fold_batch_norm(gain, bias, *frozen, eps, matrix)
+    x = stream.extract_patches(stream.load_digit_split(test=True)[0], setting)
+    unfolded = stream.normalize_in_inference(x @ matrix, *frozen, eps, gain, bias)
     return folded, float(np.abs(x @ folded.weights + folded.bias - unfolded).max() / np.abs(unfolded).max())

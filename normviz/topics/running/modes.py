@@ -5,14 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.data.digits import load_digit_split
+from normviz.topics.running import stream
 from normviz.topics.running.averages import Moments, RunningAverages
-from normviz.topics.running.stream import (
-    MAX_SHOWN_DIGITS,
-    Setting,
-    StreamTrace,
-    normalize_in_inference,
-    sample_batch_indices,
-)
 
 MODES = {"training": "Training", "inference": "Inference"}
 """The modes of a layer, which are also the roles of their colours, and their names."""
@@ -38,7 +32,7 @@ class StreamBatch:
 
 
 def compute_batch_at(
-    setting: Setting, stream_trace: StreamTrace, averages: RunningAverages, position: int, eps: float
+    setting: stream.Setting, stream_trace: stream.StreamTrace, averages: RunningAverages, position: int, eps: float
 ) -> StreamBatch:
     """Compute the mini-batch before a position of the stream, and its outputs with the running averages after it."""
     step = max(position - 1, 0)
@@ -46,13 +40,13 @@ def compute_batch_at(
     running = Moments(averages.mean[position], averages.variance[position])
     output = {"training": stream_trace.xhat[step]}
     if np.all(running.variance + eps > 0):
-        output["inference"] = normalize_in_inference(stream_trace.x[step], *running, eps)
-    chosen = sample_batch_indices(setting)[step, :MAX_SHOWN_DIGITS]
+        output["inference"] = stream.normalize_in_inference(stream_trace.x[step], *running, eps)
+    chosen = stream.sample_batch_indices(setting)[step, : stream.MAX_SHOWN_DIGITS]
     pictures, classes = (values[chosen] for values in load_digit_split())
     return StreamBatch(step, pictures, classes, stream_trace.x[step], {"training": own, "inference": running}, output)
 
 
-def compute_max_output(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
+def compute_max_output(stream_trace: stream.StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
     """Compute the largest |x̂| of every channel, shape (C,), over all steps and both modes, to scale an axis."""
     deviation = np.sqrt(averages.variance[1:] + eps)[:, None]
     centred = np.abs(stream_trace.x - averages.mean[1:, None])

@@ -6,14 +6,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.registry import NAMED_SCHEMES, Scheme, find_equal_schemes
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import capitalize_first, format_scheme_label
-from normviz.topics.table1.cases import (
-    CHANGE_WORDS,
-    describe_table_row,
-    fill_change_words,
-    format_case_title,
-    format_change_sign,
-    shorten_scheme_name,
-)
+from normviz.topics.table1 import cases
 from normviz.topics.table1.table import Cell
 from normviz.train.setting import Setting
 
@@ -49,15 +42,15 @@ def build_grid_data(
         "columns": [
             {
                 "on": change.on, "one": bool(change.factor), "added": change.factor is None,
-                "sign": format_change_sign(change, setting),
-                "name": fill_change_words(CHANGE_WORDS[change.key].short, change, setting),
+                "sign": cases.format_change_sign(change, setting),
+                "name": cases.fill_change_words(cases.CHANGE_WORDS[change.key].short, change, setting),
             }
             for change in TRANSFORMATIONS.values()
         ],
         "rows": [
             {
-                "name": capitalize_first(shorten_scheme_name(scheme))
-                if len(shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
+                "name": capitalize_first(cases.shorten_scheme_name(scheme))
+                if len(cases.shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
                 else scheme.label,
                 "note": _format_row_note(scheme, setting),
                 "cells": [
@@ -78,7 +71,7 @@ def get_cell_key(cell: Cell) -> str:
 def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
     """Return the data of one cell of the table for the browser; without its answer if `covered`."""
     change = TRANSFORMATIONS[cell.transformation]
-    name = format_case_title(scheme, change, setting)
+    name = cases.format_case_title(scheme, change, setting)
     if covered:
         return {"key": get_cell_key(cell), "title": f"{name}: not guessed yet", "covered": True}
     answer = classify_case_answer(cell)
@@ -106,6 +99,6 @@ def select_training_gap(cell: Cell) -> float:
 def _format_row_note(scheme: Scheme, setting: Setting) -> str:
     """Return the note below the name of a row: what the scheme does, or which scheme a custom scheme equals."""
     if scheme.key in NAMED_SCHEMES:
-        return describe_table_row(scheme, setting)
+        return cases.describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

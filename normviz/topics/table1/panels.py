@@ -14,25 +14,9 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import capitalize_first, format_gap
-from normviz.topics.table1 import sweeps
-from normviz.topics.table1.cases import (
-    describe_case_answer,
-    describe_case_twin,
-    explain_case_answer,
-    explain_picture_squares,
-    format_case_title,
-    format_change_sign,
-    format_hint,
-)
+from normviz.topics.table1 import cases, grid, sweeps
 from normviz.topics.table1.fade import divides_by_one_number
 from normviz.topics.table1.forward import has_eps
-from normviz.topics.table1.grid import (
-    ANSWER_SIGNS,
-    UNCHANGED_TEXT,
-    classify_case_answer,
-    get_cell_key,
-    select_training_gap,
-)
 from normviz.topics.table1.half_precision import explain_half_precision_failures
 from normviz.topics.table1.pictures import render_change_picture
 from normviz.topics.table1.script import format_cell_script
@@ -83,7 +67,7 @@ def find_hidden_cells(cells: Sequence[Cell], view: View) -> list[str]:
     if view["reveal"] or view["panel"] not in CASE_PANELS:
         return []
     seen = {*get_case_guesses(), *([view["cell"]] if view["panel"] == "script" else [])}
-    return [key for key in map(get_cell_key, cells) if key not in seen]
+    return [key for key in map(grid.get_cell_key, cells) if key not in seen]
 
 
 def get_case_guesses() -> GuessesByCell:
@@ -102,11 +86,11 @@ def show_case(
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
         st.caption(_format_progress(cell, cells, hidden_keys))
-        st.markdown(f"## {format_case_title(scheme, change, setting)}")
+        st.markdown(f"## {cases.format_case_title(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
-            st.html(render_change_picture(change, setting, format_change_sign(change, setting)), width="content")
-            squares = explain_picture_squares(change, setting)
-            st.markdown(f"{describe_case_twin(change, setting, has_matched_rate)} :small[:gray[{squares}]]")
+            st.html(render_change_picture(change, setting, cases.format_change_sign(change, setting)), width="content")
+            squares = cases.explain_picture_squares(change, setting)
+            st.markdown(f"{cases.describe_case_twin(change, setting, has_matched_rate)} :small[:gray[{squares}]]")
 
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
@@ -115,10 +99,10 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
-                on = partial(get_case_guesses().__setitem__, get_cell_key(cell), vote)
-                st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
+                on = partial(get_case_guesses().__setitem__, grid.get_cell_key(cell), vote)
+                st.button(f"{grid.ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
-        st.markdown(format_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
+        st.markdown(cases.format_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
 
 
 def show_case_answer(
@@ -139,7 +123,7 @@ def show_case_answer(
         with st.container(key="shown"):
             show_twin_curves(build_twin_curves(cell, shown, theme), "curves")
         with st.container(key="told", gap="small"):
-            heading = format_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
+            heading = format_answer_heading(get_case_guesses().get(grid.get_cell_key(cell)), cell)
             why = format_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small", key="following"):
@@ -156,7 +140,7 @@ def show_case_answer(
 
 def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict[str, Any]:
     """Return what `show_twin_curves` draws of a network and its transformed twin: `plot_data`, alt text, colours."""
-    gap = format_gap(select_training_gap(cell))
+    gap = format_gap(grid.select_training_gap(cell))
     curves = [plot_data["first"], plot_data["second"]]
     has_ends = plot_data["plays"] and all(map(len, curves))
     ends = f" at the end {' and '.join(format_number(each[-1]) for each in curves)};" if has_ends else ""
@@ -168,7 +152,9 @@ def build_twin_curves(cell: Cell, plot_data: dict[str, Any], theme: str) -> dict
 def format_case_reason(cell: Cell, scheme: Scheme, setting: Setting) -> str:
     """Return the answer of a cell in words, with its reason."""
     change = TRANSFORMATIONS[cell.transformation]
-    return f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
+    return (
+        f"{cases.describe_case_answer(cell, scheme, change)} {cases.explain_case_answer(cell, scheme, change, setting)}"
+    )
 
 
 def open_case(key: str) -> None:
@@ -181,7 +167,7 @@ def open_case(key: str) -> None:
 def find_next_case(key: str, cells: Sequence[Cell], hidden_keys: Sequence[str]) -> str | None:
     """Return the key of the next cell with a hidden answer, easy transformations first; None if all are shown."""
     places = {change: place for place, change in enumerate(CHANGES_BY_DIFFICULTY)}
-    order = [get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
+    order = [grid.get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
     at = order.index(key)
     return next((each for each in (*order[at + 1 :], *order[:at]) if each in hidden_keys), None)
 
@@ -214,7 +200,7 @@ def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, has_matched_r
     script = format_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, has_matched_rate)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(SCRIPT_NOTE, width="stretch")
-        st.download_button("Download", script, f"{get_cell_key(cell)}.py", "text/x-python", on_click="ignore")
+        st.download_button("Download", script, f"{grid.get_cell_key(cell)}.py", "text/x-python", on_click="ignore")
     st.code(script, "python", height=480)
 
 
@@ -257,7 +243,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(divides_by_one_number(scheme.weight_part) for scheme in schemes if scheme.weight_part and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
-    unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
+    unchanged = f"{grid.UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
         f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
         "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
@@ -296,12 +282,12 @@ def _restart_quiz() -> None:
 
 def _format_progress(cell: Cell, cells: Sequence[Cell], hidden_keys: Sequence[str]) -> str:
     """Return the number of the guess and the score, "Guess 3 of 24 · 2 of 2 right", or how to open a case."""
-    answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
+    answers = {grid.get_cell_key(each): grid.classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
-    place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
+    place = [*guessed, grid.get_cell_key(cell)].index(grid.get_cell_key(cell)) + 1
     which = (
         f"Guess {place} of {len(cells)}"
-        if get_cell_key(cell) in {*guessed, *hidden_keys}
+        if grid.get_cell_key(cell) in {*guessed, *hidden_keys}
         else "Click a cell of the table for its case."
     )
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
@@ -311,10 +297,10 @@ def _format_progress(cell: Cell, cells: Sequence[Cell], hidden_keys: Sequence[st
 
 def format_answer_heading(vote: str | None, cell: Cell) -> str:
     """Return a heading with the answer, and whether the guess `vote` was right: "= Right: the losses are the same"."""
-    answer = classify_case_answer(cell)
+    answer = grid.classify_case_answer(cell)
     if vote is None or answer == "none":
-        return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
-    return f"{ANSWER_SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWER_SENTENCES[answer]}"
+        return f"{grid.ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
+    return f"{grid.ANSWER_SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWER_SENTENCES[answer]}"
 
 
 def choose_plot_data(
@@ -322,7 +308,7 @@ def choose_plot_data(
 ) -> tuple[dict[str, Any], str]:
     """Return the data of a cell's plot, losses or else outputs, with a note if the losses do not differ visibly."""
     shown = build_loss_plot(losses, setting)
-    if len(losses) < setting.steps or classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
+    if len(losses) < setting.steps or grid.classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
         return shown, ""
     outputs = build_output_plot(scheme, change, setting)
     if outputs is not None and is_visible(outputs):
@@ -352,7 +338,7 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
     st.markdown(
         f"**{_choose_answer_sign(cell.forward)} One forward pass.** {outputs}", help=_format_exact_gap(cell.forward_gap)
     )
-    gap = select_training_gap(cell)
+    gap = grid.select_training_gap(cell)
     losses = _describe_gap("losses", gap, cell.trained, cell.unanswered)
     st.markdown(f"**{_choose_answer_sign(cell.trained)} Training.** {losses}", help=_format_exact_gap(gap))
     if cell.paper is not None:
@@ -370,7 +356,7 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
 
 
 def _choose_answer_sign(together: bool | None) -> str:
-    return ANSWER_SIGNS["none" if together is None else "yes" if together else "no"]
+    return grid.ANSWER_SIGNS["none" if together is None else "yes" if together else "no"]
 
 
 def _describe_gap(quantity: str, gap: float, is_equal: bool | None, why: str | None) -> str:

@@ -4,21 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from normviz.core import settings
 from normviz.core.fields import find_divisors
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import (
-    Choice,
-    DependentValue,
-    EarlierValues,
-    build_settings,
-    choice,
-    integer,
-    multiple_choice,
-    number_choice,
-    replace_default,
-    switch,
-    value,
-)
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.train.setting import Setting
 from normviz.ui import custom
@@ -62,10 +50,10 @@ RATE_EXPLANATION = (
 """Reason of the learning rates of `FOLLOW_LABELS`."""
 
 
-def _fit_cell(given: Any, view: EarlierValues) -> str:
+def _fit_cell(given: Any, view: settings.EarlierValues) -> str:
     scheme, _, change = str(given).partition(".")
     rows = view["schemes"] or [ROW_ORDER[0]]
-    change = Choice("", tuple(TRANSFORMATIONS)).find_nearest_value(change, view)
+    change = settings.Choice("", tuple(TRANSFORMATIONS)).find_nearest_value(change, view)
     return f"{scheme if scheme in rows else rows[0]}.{change}"
 
 
@@ -77,16 +65,20 @@ class Page(Setting):
     by at least 12% of it in the first view.
     """
 
-    delta: float = replace_default(Setting.delta, 10.0)
-    shift: float = replace_default(Setting.shift, 2.0)
-    batch: int = replace_default(Setting.batch, 16)
-    schemes: Sequence[str] = multiple_choice(FIRST_ROWS, {key: SCHEMES[key].label for key in ROW_ORDER}, label="Rows")
-    follow: bool = switch(True, label=DependentValue("optimizer", FOLLOW_LABELS), help=RATE_EXPLANATION)
-    groups: int = number_choice(2, lambda given: find_divisors(given["width"]), label="Groups G")
-    radius: int = integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
-    cell: str = value("batch.dataset-rescaling", _fit_cell)
-    panel: str = choice("changed", PANELS)
-    reveal: bool = switch(False)
+    delta: float = settings.replace_default(Setting.delta, 10.0)
+    shift: float = settings.replace_default(Setting.shift, 2.0)
+    batch: int = settings.replace_default(Setting.batch, 16)
+    schemes: Sequence[str] = settings.multiple_choice(
+        FIRST_ROWS, {key: SCHEMES[key].label for key in ROW_ORDER}, label="Rows"
+    )
+    follow: bool = settings.switch(
+        True, label=settings.DependentValue("optimizer", FOLLOW_LABELS), help=RATE_EXPLANATION
+    )
+    groups: int = settings.number_choice(2, lambda given: find_divisors(given["width"]), label="Groups G")
+    radius: int = settings.integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
+    cell: str = settings.value("batch.dataset-rescaling", _fit_cell)
+    panel: str = settings.choice("changed", PANELS)
+    reveal: bool = settings.switch(False)
 
 
 def build_shape_setting(view: View) -> Setting:
@@ -109,4 +101,4 @@ def is_relevant(view: View, name: str) -> bool:
 
 def build_table_setting(view: View) -> Setting:
     """Return the training setting of the page's values. Raises InvalidInput, as for δ < 0."""
-    return build_settings(Setting, view)
+    return settings.build_settings(Setting, view)

@@ -25,17 +25,8 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
+from normviz.ui import runs
 from normviz.ui.frame import show_error
-from normviz.ui.runs import (
-    PageRun,
-    RunSource,
-    get_spare_worker,
-    get_speed_estimator,
-    open_run,
-    rerun_on_change,
-    show_progress,
-    show_restart,
-)
 
 Rows = tuple[tuple[tuple[Scheme, ...], Setting], ...]
 """Schemes, each group with the setting in which they are measured or trained."""
@@ -61,14 +52,16 @@ def get_table_result_cache() -> TableResultCache:
 def get_table_queue() -> JobQueue:
     """Return the queue for short trainings, which all sessions share."""
     workers = count_short_jobs()
-    executor = SingleGpuExecutor(workers, get_spare_worker(), niceness=0)  # a visitor waits for each training
-    return JobQueue(executor, workers=workers, speed_estimator=get_speed_estimator())
+    executor = SingleGpuExecutor(workers, runs.get_spare_worker(), niceness=0)  # a visitor waits for each training
+    return JobQueue(executor, workers=workers, speed_estimator=runs.get_speed_estimator())
 
 
 @st.cache_resource
 def get_long_training_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
-    return JobQueue(SingleGpuExecutor(1, get_spare_worker()), workers=1, speed_estimator=get_speed_estimator())
+    return JobQueue(
+        SingleGpuExecutor(1, runs.get_spare_worker()), workers=1, speed_estimator=runs.get_speed_estimator()
+    )
 
 
 @st.cache_resource
@@ -93,12 +86,12 @@ def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
     return get_table_queue().estimate_seconds(jobs) <= MAX_UNASKED_SECONDS
 
 
-FORWARD_SOURCE = RunSource(
+FORWARD_SOURCE = runs.RunSource(
     find_missing_measurements,
     lambda jobs: get_forward_queue(),
     lambda job, measurement: get_table_result_cache().store_forward(job, measurement),
 )
-TRAINING_SOURCE = RunSource(
+TRAINING_SOURCE = runs.RunSource(
     find_missing_trainings,
     lambda jobs: get_table_queue() if is_short(jobs) else get_long_training_queue(),
     lambda job, outcome: get_table_result_cache().store_outcome(job, outcome),
@@ -106,18 +99,18 @@ TRAINING_SOURCE = RunSource(
 )
 
 
-def open_measurements(rows: Rows) -> PageRun:
+def open_measurements(rows: Rows) -> runs.PageRun:
     """Return the session's run of the forward passes that these rows still need."""
-    return open_run(FORWARD_SOURCE, rows, PAGE, FORWARD)
+    return runs.open_run(FORWARD_SOURCE, rows, PAGE, FORWARD)
 
 
-def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> PageRun:
+def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> runs.PageRun:
     """Return the session's run of the trainings that are still needed; a long one waits for a click."""
-    return open_run(TRAINING_SOURCE, tuple((tuple(schemes), setting) for setting in settings), PAGE, KEY)
+    return runs.open_run(TRAINING_SOURCE, tuple((tuple(schemes), setting) for setting in settings), PAGE, KEY)
 
 
 def show_table_status(
-    training: PageRun, forward: PageRun, was_running: bool, container: DeltaGenerator, quiet: bool = False
+    training: runs.PageRun, forward: runs.PageRun, was_running: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
     """Show the training's progress or devices, also if a run `was_running` when the page began; then an error, if any.
 
@@ -133,28 +126,28 @@ def show_table_status(
         if trains and quiet and not training.is_confirmed:
             st.caption("The networks train while you guess.")
         elif trains:
-            show_progress(training, f"Training {_describe_speed(training)}", "cancel")
+            runs.show_progress(training, f"Training {_describe_speed(training)}", "cancel")
         else:
             _show_devices(training)
     if training.error:
         show_error(training.error)
     elif training.is_stopped and missing:
-        show_restart(training, "Training was stopped; the gaps cover the steps so far.", "Train again", "again")
+        runs.show_restart(training, "Training was stopped; the gaps cover the steps so far.", "Train again", "again")
     elif missing and not trains:
         _ask_before_training(training, missing)
     # Also a measurement that ended before its time, and beside an error of the training.
     if trains or was_running or forward.request is not None:
         with container:  # elsewhere its element would come with a gap, and move what is below
-            rerun_on_change(lambda: get_table_result_cache().version, training, forward)
+            runs.rerun_on_change(lambda: get_table_result_cache().version, training, forward)
 
 
-def _show_devices(training: PageRun) -> None:
+def _show_devices(training: runs.PageRun) -> None:
     """Show what trained how many networks how fast; an empty line before that, so that nothing below moves."""
     devices = format_device_list(record.device for record in get_table_result_cache().list_records(training.shown))
     st.caption(f"Trained on the {devices}. {_describe_speed(training)}." if devices else "\u00a0")
 
 
-def _describe_speed(training: PageRun) -> str:
+def _describe_speed(training: runs.PageRun) -> str:
     """Return the number of networks, and the measured steps a second of those that have trained."""
     records = get_table_result_cache().list_records(training.shown)
     steps, seconds = sum(len(record.losses) for record in records), sum(record.seconds for record in records)
@@ -162,7 +155,7 @@ def _describe_speed(training: PageRun) -> str:
     return f"{networks}, {float(f'{steps / seconds:.2g}'):,.0f} steps a second" if seconds else networks
 
 
-def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
+def _ask_before_training(training: runs.PageRun, missing: Sequence[TableTrainingJob]) -> None:
     schemes, shown = training.shown[0]
     factor = get_table_queue().speed.estimate_slowdown(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)

@@ -15,21 +15,10 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
 from normviz.describe.wording import format_gap, format_signed
+from normviz.topics.weights import state
 from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, compare_losses, measure_growth_gap
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
 from normviz.topics.weights.figures import draw_ellipses, draw_stretch_histograms
-from normviz.topics.weights.state import (
-    ITERATION_COUNT,
-    PREFIX,
-    RUN_NAMES,
-    get_best_weights,
-    get_descent_paths,
-    get_layer_weights,
-    get_plane_losses,
-    get_stretch_ratios,
-    is_relevant,
-    name_scaled_run,
-)
 from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, flatten_to_matrix, run_power_iteration
 from normviz.ui.legend import show_legend
 from normviz.ui.link import View
@@ -51,8 +40,8 @@ ABOVE_ONE = 1 + 1e-9
 
 def show_weight_norm(view: View, theme: str) -> None:
     """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
-    runs = get_descent_paths(build_settings(Setting, view))
-    Player(PREFIX, "step", "Training step", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view, theme))
+    runs = state.get_descent_paths(build_settings(Setting, view))
+    Player(state.PREFIX, "step", "Training step", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view, theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
@@ -66,15 +55,15 @@ def show_weight_norm(view: View, theme: str) -> None:
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     """Return the lengths and losses of all runs as columns by name, with an element for each step."""
     run = runs["weight"]
-    losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
+    losses = {f"loss, {name}": runs[key].losses for key, name in state.RUN_NAMES.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
 def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int) -> None:
     run = runs["weight"]
-    drawn, scaled = {name: runs[key] for key, name in RUN_NAMES.items()}, name_scaled_run(view)
-    if is_compared := view["scaled"] and is_relevant(view, "scaled"):
+    drawn, scaled = {name: runs[key] for key, name in state.RUN_NAMES.items()}, state.name_scaled_run(view)
+    if is_compared := view["scaled"] and state.is_relevant(view, "scaled"):
         drawn[scaled] = runs["scaled"]
     st.markdown(f"### {_format_headline(runs, step)}")
     if step:
@@ -140,7 +129,9 @@ def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] |
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
     ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
-    end = ", and w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(get_best_weights()) else ""
+    end = (
+        ", and w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights()) else ""
+    )
     if factor == "1":
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
@@ -176,7 +167,7 @@ def _draw_curves(
 
 def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
     """Draw the loss over the plane of the two weights, with named paths (steps + 1, 2) up to a step."""
-    best, start = get_best_weights(), next(iter(drawn.values()))[0]
+    best, start = state.get_best_weights(), next(iter(drawn.values()))[0]
     grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
@@ -184,7 +175,7 @@ def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
         f"({_format_coordinates(best)}). From ({_format_coordinates(start)}): {places}."
     )
     show_figure(
-        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme), "plane", alt, FIGURE_HEIGHT
+        draw_descent_paths(grid, state.get_plane_losses(*grid), best, drawn, step, theme), "plane", alt, FIGURE_HEIGHT
     )
 
 
@@ -206,10 +197,10 @@ def _format_coordinates(point: np.ndarray) -> str:
 
 def show_spectral_norm(view: View, theme: str) -> None:
     """Show a layer's weights divided by their largest stretch, and pairs of inputs before and after it."""
-    w = get_layer_weights(view["layer"], view["trained"], view["seed"])
-    run = run_power_iteration(flatten_to_matrix(w), ITERATION_COUNT, view["seed"])
-    pairs, values = get_stretch_ratios(w, view["layer"], view["seed"])
-    Player(PREFIX, "iteration", "Step of the power iteration", ITERATION_COUNT, speeds=(2,)).show(
+    w = state.get_layer_weights(view["layer"], view["trained"], view["seed"])
+    run = run_power_iteration(flatten_to_matrix(w), state.ITERATION_COUNT, view["seed"])
+    pairs, values = state.get_stretch_ratios(w, view["layer"], view["seed"])
+    Player(state.PREFIX, "iteration", "Step of the power iteration", state.ITERATION_COUNT, speeds=(2,)).show(
         partial(_show_division, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
     st.markdown(_describe_bounds(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))

@@ -10,16 +10,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, switch
 from normviz.core.text import typeset
-from normviz.topics.weights.descent import (
-    PARAMETRIZATIONS,
-    STEPS,
-    DescentPath,
-    Setting,
-    compute_mean_loss,
-    find_lowest_loss_weights,
-    load_regression,
-    run_sgd,
-)
+from normviz.topics.weights import descent
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
     MAX_TRAINING,
@@ -55,12 +46,12 @@ def name_scaled_run(view: View) -> str:
 
 
 @dataclass(frozen=True)
-class Page(Setting):
+class Page(descent.Setting):
     """Page values in the link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
     scaled: bool = switch(False, label=lambda view: f"Also show: {name_scaled_run(view)}")
-    step: int = integer(STEPS, 0, STEPS)
+    step: int = integer(descent.STEPS, 0, descent.STEPS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
     )
@@ -85,26 +76,26 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
+def get_descent_paths(setting: descent.Setting) -> dict[str, descent.DescentPath]:
     """Return the whole run of SGD of each parametrization in `RUN_NAMES`, by key; cached.
 
     "scaled" is the plain run at the learning rate at which weight norm first turns w.
     """
-    runs = {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
+    runs = {key: descent.run_sgd(descent.PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
     factor = float(runs["weight"].rate_factors[0])
-    return runs | {"scaled": run_sgd(PARAMETRIZATIONS["plain"], setting, rate_factor=factor)}
+    return runs | {"scaled": descent.run_sgd(descent.PARAMETRIZATIONS["plain"], setting, rate_factor=factor)}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the mean losses (y, x) at the points of a grid of two weights; cached."""
-    return compute_mean_loss(load_regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+    return descent.compute_mean_loss(descent.load_regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def get_best_weights() -> np.ndarray:
     """Return the two weights of the lowest loss, (2,); cached."""
-    return find_lowest_loss_weights(load_regression("plane"))
+    return descent.find_lowest_loss_weights(descent.load_regression("plane"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -16,17 +16,8 @@ from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most,
 from normviz.topics.gradients import scaling
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import compute_published_gradient, make_small_tensors
-from normviz.topics.running import effects
+from normviz.topics.running import effects, stream
 from normviz.topics.running.averages import CONVENTIONS, Moments, compute_lag, compute_running_averages
-from normviz.topics.running.stream import (
-    BATCHES,
-    Setting,
-    compute_batch_statistics,
-    compute_population,
-    compute_stream_pre_activations,
-    merge_moments,
-    trace_stream,
-)
 from normviz.topics.why import saturation
 from normviz.topics.why.outside import descend_bias
 
@@ -92,7 +83,7 @@ def check_output_moments(seed: int) -> Iterator[Trial]:
     "positions of one picture are not independent, and a bias is left (X01).")  # fmt: skip
 def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     """Yield trials that compare m/(m−1) · E[σ²] over pairs of digits with the variance of all, behind a dense layer."""
-    found = effects.sample_batch_statistics(Setting("dense", drift=0.0, seed=seed), sizes=(SMALLEST_BATCH,))
+    found = effects.sample_batch_statistics(stream.Setting("dense", drift=0.0, seed=seed), sizes=(SMALLEST_BATCH,))
     population, corrected = found.population.variance, found.corrected_variance
     exact = found._replace(variance=found.expected).corrected_variance[0]
     gap = compute_residual(exact, population)
@@ -113,9 +104,9 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     "parameters do not stop it; evaluation mode does.")  # fmt: skip
 def check_inference_map(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how exactly inference is one affine map, and how far moving averages lag behind."""
-    setting, keras, momentum = Setting(seed=seed), CONVENTIONS["keras"], 0.9
+    setting, keras, momentum = stream.Setting(seed=seed), CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
-    seen, whole = trace_stream(setting), compute_population(setting)
+    seen, whole = stream.trace_stream(setting), stream.compute_population(setting)
     averages, of_whole = (
         compute_running_averages(*moments, setting.element_count, keras, momentum).final_averages
         for moments in ((seen.mean, seen.variance), whole)
@@ -127,7 +118,7 @@ def check_inference_map(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, latest, 1e-4, fact=True)
     what = (
         f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its start "
-        f"after {BATCHES} batches"
+        f"after {stream.BATCHES} batches"
     )
     yield expect_at_most(what, earlier, MAX_START_REMAINDER, fact=True)
 
@@ -221,7 +212,7 @@ def check_bias_growth(seed: int) -> Iterator[Trial]:
 def check_batch_dependence(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how much x̂ of one digit varies with the other digits of its batch."""
     schemes = SCHEMES["batch"], SCHEMES["layer"]
-    found = effects.normalize_in_random_batches(Setting("dense", drift=0.0, seed=seed), schemes)
+    found = effects.normalize_in_random_batches(stream.Setting("dense", drift=0.0, seed=seed), schemes)
     batch, layer = (xhat.std(axis=0).max() for xhat in found.values())
     yield expect_at_least("standard deviation of batch norm's x̂ of one digit over mini-batches", batch, 0.01)
     yield expect_equal("standard deviation of layer norm's x̂ of one digit over mini-batches", layer, fact=True)
@@ -264,15 +255,15 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
     "does without SyncBatchNorm.")  # fmt: skip
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that compare statistics of a mini-batch on three devices: merged, per device, averaged variances."""
-    setting = Setting(seed=seed)
+    setting = stream.Setting(seed=seed)
     counts, parts = effects.split_batch_among_devices(setting, DEVICE_COUNT)
-    whole = compute_batch_statistics(compute_stream_pre_activations(setting, [0])[0])
+    whole = stream.compute_batch_statistics(stream.compute_stream_pre_activations(setting, [0])[0])
 
     def off(found: Moments) -> float:
         return max(map(compute_residual, found, whole))
 
     beside = "of the whole mini-batch"
-    merged = off(merge_moments(counts, *parts))
+    merged = off(stream.merge_moments(counts, *parts))
     yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", merged)
     nearest = min(off(Moments(*device)) for device in zip(*parts, strict=True))
     what = f"difference of the nearest device's own mean and variance from those {beside}"

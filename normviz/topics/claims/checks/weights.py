@@ -13,13 +13,7 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES, make_custom_scheme
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
-from normviz.topics.claims.checks.tensors import (
-    CONV_SHAPE,
-    DENSE_SHAPE,
-    compute_residual,
-    measure_identity_gap,
-    measure_torch_gap,
-)
+from normviz.topics.claims.checks import tensors
 from normviz.topics.claims.claim import ClaimList
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.table1.forward import measure_forward_gaps
@@ -61,7 +55,7 @@ def check_length_growth(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂L/∂v‖²", law, fact=True)
     yield expect_at_least("degrees that the first step turns w where ‖v‖ = 1", path.turn_angles[0], 10.0)
     yield expect_at_most("degrees that it turns the same w where ‖v‖ = 10", longer.turn_angles[0], 2.0)
-    gap = measure_identity_gap("weight-length", CONV_SHAPE, seed)
+    gap = tensors.measure_identity_gap("weight-length", tensors.CONV_SHAPE, seed)
     yield expect_equal("largest difference of v/‖v‖ from the general form", gap, fact=True)
 
 
@@ -166,12 +160,12 @@ def check_spectral_lower_bound(seed: int) -> Iterator[Trial]:
 def check_rms_norm(seed: int) -> Iterator[Trial]:
     """Yield trials that compare RMS norm with its formula and layer norm, and measure its invariances of Table 1."""
     rms, formula = SCHEMES["rms"], make_custom_scheme(None, Field.parse("own, own, own, full"))
-    gap = compare_schemes(rms, formula, CONV_SHAPE, seed=seed).worst.residual
+    gap = compare_schemes(rms, formula, tensors.CONV_SHAPE, seed=seed).worst.residual
     yield expect_equal("largest difference of x̂ from x over its root mean square along the last axis", gap)
     yield Trial("it learns γ and no β", rms.gain is not None and rms.bias is None)
-    gap = measure_identity_gap("centred-rms", CONV_SHAPE, seed)
+    gap = tensors.measure_identity_gap("centred-rms", tensors.CONV_SHAPE, seed)
     yield expect_equal("difference from layer norm over channels, where x is centred first", gap)
-    gap = measure_identity_gap("rms-is-layer", CONV_SHAPE, seed)
+    gap = tensors.measure_identity_gap("rms-is-layer", tensors.CONV_SHAPE, seed)
     yield expect_at_least("difference from layer norm over channels, where x is not centred", gap, 0.1, fact=True)
     lost = find_cancelled_changes("layer", seed) - find_cancelled_changes("rms", seed)
     what = "of the changes that layer norm cancels, only the re-centring of the weights is lost"
@@ -192,12 +186,12 @@ def check_eps_outside_root(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the tutorial's class with RMS norm with ε inside the root, at small and large x."""
     x = sample_normal((16, 1, 1, 32), seed)
     small, large = (
-        compute_residual(normalize_like_tutorial(size * x), compute_xhat(size * x, SCHEMES["rms"], 1e-8))
+        tensors.compute_residual(normalize_like_tutorial(size * x), compute_xhat(size * x, SCHEMES["rms"], 1e-8))
         for size in (1e-4, 1.0)
     )
     yield expect_at_least("difference from ε inside the root: at inputs of about 10⁻⁴", small, 0.1)
     yield expect_at_most("difference from ε inside the root: at inputs of about 1", large, 1e-7, fact=True)
-    gap = measure_torch_gap(SCHEMES["rms"], DENSE_SHAPE, 0.01, seed)
+    gap = tensors.measure_torch_gap(SCHEMES["rms"], tensors.DENSE_SHAPE, 0.01, seed)
     yield expect_equal("difference of the general form from PyTorch's layer, ε = 0.01", gap, fact=True)
 
 
@@ -214,10 +208,10 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     "not known.")  # fmt: skip
 def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
     """Yield trials that compare Keras's RMS norm layer, and its former option `rms_scaling`, with RMS norm."""
-    noise, code = sample_normal(DENSE_SHAPE, seed), SCHEMES["rms"].keras
+    noise, code = sample_normal(tensors.DENSE_SHAPE, seed), SCHEMES["rms"].keras
     centred = noise - noise.mean(-1, keepdims=True)
     shifted, zero = (
-        compute_residual(
+        tensors.compute_residual(
             divide_by_deviation(centred + mean, DEFAULT_EPS), compute_xhat(centred + mean, SCHEMES["rms"], DEFAULT_EPS)
         )
         for mean in (1.0, 0.0)
@@ -244,7 +238,7 @@ def check_ren_table_2(seed: int) -> Iterator[Trial]:
     def gap(key: str, rule: str) -> float:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))
         general = make_custom_scheme(field, field)
-        return compare_schemes(SCHEMES[key], general, CONV_SHAPE, eps=0.0, seed=seed).worst.residual
+        return compare_schemes(SCHEMES[key], general, tensors.CONV_SHAPE, eps=0.0, seed=seed).worst.residual
 
     what = "largest difference of batch norm's x̂ from the general form's with the ranges of Table 2"
     yield expect_equal(what, gap("batch", "full"))

@@ -7,26 +7,13 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design import search, wording
 from normviz.topics.design.demands import Demands, adapt_scheme_to_demands
 from normviz.topics.design.panels.answer import draw_cubes, show_scheme_answer
 from normviz.topics.design.pictures import PICTURE_CHANGES, render_picture_table
 from normviz.topics.design.questions import BEST_KNOWN, describe_answer_count, describe_known_answers, find_question
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
-from normviz.topics.design.search import (
-    FoundSchemes,
-    find_nearest_schemes,
-    find_registered_answers,
-    find_scheme_name,
-    find_schemes,
-    is_answer,
-)
 from normviz.topics.design.state import PREFIX, format_pick, parse_pick, read_demands
-from normviz.topics.design.wording import (
-    LAYER_WORDS,
-    describe_counted_schemes,
-    describe_scheme_steps,
-    format_named_labels,
-)
 from normviz.ui.link import View
 
 MAX_LISTED = 8
@@ -41,7 +28,7 @@ LIST_KEY = PREFIX + "pick of the list"
 def show(view: View, theme: str) -> None:
     """Show the photographs, the cubes of the found schemes, and one of them in full; or why none is found."""
     demands = read_demands(view)
-    schemes = find_schemes(demands)
+    schemes = search.find_schemes(demands)
     chosen = _choose_shown_scheme(view, demands, schemes)
     if chosen is None:
         _show_no_answer(demands)
@@ -68,7 +55,9 @@ def show(view: View, theme: str) -> None:
         show_scheme_answer(chosen, view)
 
 
-def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
+def choose_drawn_schemes(
+    demands: Demands, schemes: search.FoundSchemes, chosen: Scheme, is_picked: bool
+) -> list[Scheme]:
     """Choose the schemes whose cubes are drawn: well-known answers, then the simplest; if `is_picked`, also `chosen`.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
@@ -88,15 +77,15 @@ def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme
 def _find_registered_answers(demands: Demands) -> list[Scheme]:
     """Return the registered schemes that meet the demands, the best known first."""
     return sorted(
-        find_registered_answers(demands),
+        search.find_registered_answers(demands),
         key=lambda row: BEST_KNOWN.index(row.key) if row.key in BEST_KNOWN else len(BEST_KNOWN),
     )
 
 
-def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | None:
+def _choose_shown_scheme(view: View, demands: Demands, schemes: search.FoundSchemes) -> Scheme | None:
     """Return the picked scheme if it meets the demands, else the best known one; None if there is none."""
     given = parse_pick(view["pick"])
-    if given is not None and is_answer(given, demands):
+    if given is not None and search.is_answer(given, demands):
         return adapt_scheme_to_demands(given, demands)
     known = [row for row in _find_registered_answers(demands) if row.activation_part and row.fields]
     if known:
@@ -104,7 +93,7 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
     return schemes[0][0] if schemes else None
 
 
-def label_offered_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
+def label_offered_schemes(demands: Demands, schemes: search.FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Map URL texts to labels of the schemes offered for choice: named ones, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _find_registered_answers(demands):
@@ -117,7 +106,7 @@ def label_offered_schemes(demands: Demands, schemes: FoundSchemes, chosen: Schem
     return listed
 
 
-def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
+def _show_answer_list(demands: Demands, schemes: search.FoundSchemes, chosen: Scheme) -> None:
     """Show the list of found schemes, from which the visitor picks one."""
     listed = label_offered_schemes(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
@@ -125,12 +114,12 @@ def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -
         "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_store_pick,
         format_func=listed.__getitem__,
     )  # fmt: skip
-    st.caption(f"{describe_answer_count(demands, schemes)} {describe_counted_schemes(demands.layer)}")
+    st.caption(f"{describe_answer_count(demands, schemes)} {wording.describe_counted_schemes(demands.layer)}")
 
 
 def _format_answer_label(scheme: Scheme, layer: str) -> str:
     """Return the label of a scheme in the list: its name, if it has one, and its steps."""
-    name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
+    name, what = search.find_scheme_name(scheme, layer), wording.describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
@@ -143,14 +132,14 @@ def _show_no_answer(demands: Demands) -> None:
     """Show why no scheme meets the demands, and the schemes that miss the fewest."""
     why = explain_no_answer(demands)
     assert why is not None
-    layer = LAYER_WORDS[demands.layer]
+    layer = wording.LAYER_WORDS[demands.layer]
     *before, last = map(capitalize_first, why.asks)
     together = "No scheme can meet these together:" if before else "No scheme can meet this:"
     lines = "\n".join(f"- {each}." for each in before) + f"\n- {last}{why.end}."
     st.markdown(f"### No scheme on a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
     st.markdown("**The nearest schemes:**")
-    for near in find_nearest_schemes(demands):
-        known = f" With a name: {format_named_labels(near.names).removesuffix('.')}." if near.names.keys else ""
+    for near in search.find_nearest_schemes(demands):
+        known = f" With a name: {wording.format_named_labels(near.names).removesuffix('.')}." if near.names.keys else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{describe_relaxation(near, demands)}.{known}", width="stretch")
             st.button(

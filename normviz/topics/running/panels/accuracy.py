@@ -23,17 +23,8 @@ from normviz.topics.running.network import (
     load_input_rows,
 )
 from normviz.topics.running.state import PAGE, PREFIX
+from normviz.ui import runs
 from normviz.ui.link import View
-from normviz.ui.runs import (
-    PageRun,
-    RunSource,
-    are_running_after_wait,
-    get_speed_estimator,
-    open_run,
-    rerun_on_change,
-    show_progress,
-    show_restart,
-)
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
@@ -60,7 +51,7 @@ def get_network_store() -> BoundedStore[str, TrainedNetworks]:
 def get_training_queue() -> JobQueue:
     """Return the job queue for trainings, shared by all sessions."""
     workers = count_short_jobs()
-    return JobQueue(create_thread_pool(workers), workers=workers, speed_estimator=get_speed_estimator())
+    return JobQueue(create_thread_pool(workers), workers=workers, speed_estimator=runs.get_speed_estimator())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
@@ -79,7 +70,7 @@ def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
     return [job] if find_networks(job) is None else []
 
 
-SOURCE = RunSource(
+SOURCE = runs.RunSource(
     find_missing_training, lambda jobs: get_training_queue(), lambda job, networks: store_networks(job, networks)
 )
 
@@ -98,8 +89,8 @@ def show(view: View, theme: str) -> None:
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = NetworkTraining(view["batch"], view["eps"], view["seed"])
-    run = open_run(SOURCE, job, PAGE, REQUEST_KEY)
-    working = are_running_after_wait(run)
+    run = runs.open_run(SOURCE, job, PAGE, REQUEST_KEY)
+    working = runs.are_running_after_wait(run)
     with st.container(key="work"):
         show_training_status(run, working)
     found = find_networks(job)
@@ -127,15 +118,15 @@ def draw_case_rows(rows: list[ModeRow], theme: str) -> DrawnFigure:
     return DrawnFigure(draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), alt, f"{max(2.3 * len(rows), 10) + 3:g}rem")
 
 
-def show_training_status(run: PageRun, was_running: bool) -> None:
+def show_training_status(run: runs.PageRun, was_running: bool) -> None:
     """Show progress while training runs, or ran at the start (`was_running`); else its networks, or why it stopped."""
     run.poll()
     missing = bool(run.find_missing_jobs())
     if run.request is not None and (was_running or missing):
-        show_progress(run, "Training networks", "cancel networks")
-        rerun_on_change(run.find_missing_jobs, run)
+        runs.show_progress(run, "Training networks", "cancel networks")
+        runs.rerun_on_change(run.find_missing_jobs, run)
     elif missing:
-        show_restart(run, run.error or "Training was stopped.", "Train", "train networks")
+        runs.show_restart(run, run.error or "Training was stopped.", "Train", "train networks")
     else:
         (pictures, _), (unseen, _) = load_input_rows(), load_input_rows(test=True)
         layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, DIGIT_CLASSES))

@@ -6,14 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.normalize import ignore_float_warnings
-from normviz.topics.same.detection.evidence import (
-    MAX_ROUNDING_SHARE,
-    count_confirmed_digits,
-    is_constant_where_xhat_is,
-    is_excluded,
-    is_normalized,
-    is_surely_rounded,
-)
+from normviz.topics.same.detection import evidence
 from normviz.topics.same.detection.trials import ALL_AXES, FittedValues, FitTrial, list_other_axes
 
 MIN_CLEAR_SHARE = 0.5
@@ -71,7 +64,8 @@ def judge_without_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues, esti
     """Return the outcome of `fit`, y = x̂ with one ε, of which `estimate_count` parameters were estimated from y."""
     outcome = _judge_fit(y, fit, trial.eps)
     is_tested = not outcome.fits or (
-        is_surely_rounded(y, trial, fit) and count_confirmed_digits(y, trial, fit, estimate_count) >= MIN_EVIDENCE
+        evidence.is_surely_rounded(y, trial, fit)
+        and evidence.count_confirmed_digits(y, trial, fit, estimate_count) >= MIN_EVIDENCE
     )
     return outcome._replace(is_decided=outcome.is_decided and is_tested)
 
@@ -85,7 +79,7 @@ def fit_pointwise_function(
     """
     fit = fit_affine_values(y, trial, along) if along else use_xhat_as_fit(y, trial, 2)
     outcome = _judge_affine_fit(y, trial, fit) if along else judge_without_affine(y, trial, fit, 2)
-    is_told = not outcome.fits or is_excluded(y, fit, line)
+    is_told = not outcome.fits or evidence.is_excluded(y, fit, line)
     return outcome._replace(is_decided=outcome.is_decided and is_told)
 
 
@@ -102,11 +96,11 @@ def judge_affine(y: np.ndarray, trial: FitTrial, fit: FittedValues) -> FitOutcom
     undivided = trial._replace(xhat=trial.linear, size=np.zeros(y.shape))
     rivals = (fit_affine_values(y, trial, ()), fit_affine_values(y, undivided, along))
     is_told = (
-        all(is_excluded(y, fit, rival) for rival in rivals)
-        and is_surely_rounded(y, trial, fit)
-        and is_constant_where_xhat_is(y, trial, fit)
-        and count_confirmed_digits(y, trial, fit) >= MIN_EVIDENCE
-        and not is_normalized(y, fit.allowed)
+        all(evidence.is_excluded(y, fit, rival) for rival in rivals)
+        and evidence.is_surely_rounded(y, trial, fit)
+        and evidence.is_constant_where_xhat_is(y, trial, fit)
+        and evidence.count_confirmed_digits(y, trial, fit) >= MIN_EVIDENCE
+        and not evidence.is_normalized(y, fit.allowed)
     )
     return outcome._replace(is_decided=is_told)
 
@@ -134,7 +128,7 @@ class AffineSolution(NamedTuple):
 def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> AffineSolution:
     """Solve y = γ x̂ + β by least squares weighted by precision, with a γ and a β for each index along `along`."""
     over = list_other_axes(along)
-    clear = trial.lost < MAX_ROUNDING_SHARE
+    clear = trial.lost < evidence.MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
     noise = trial.lost * (np.abs(trial.xhat) + np.maximum(trial.size, usual))
     weight = np.where(clear & (noise > 0), 1 / np.where(noise > 0, noise, 1) ** 2, 0.0)
@@ -154,7 +148,7 @@ def solve_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Affi
 def use_xhat_as_fit(y: np.ndarray, trial: FitTrial, estimate_count: int = 0) -> FittedValues:
     """Return x̂ as fitted values, with γ = 1 and β = 0; `estimate_count` parameters of it were estimated from y."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
-    clear = trial.lost < MAX_ROUNDING_SHARE
+    clear = trial.lost < evidence.MAX_ROUNDING_SHARE
     one, zero = np.ones((1,) * 4), np.zeros((1,) * 4)
     free = clear.sum(ALL_AXES, keepdims=True) - estimate_count
     return FittedValues(trial.xhat, allowed, clear, free, y - y.mean(), one, zero)

@@ -7,21 +7,8 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
+from normviz.topics.why import whitening
 from normviz.topics.why.figures import MAX_DRAWN_POINTS, PointCloud, draw_batch_ellipses, draw_cloud
-from normviz.topics.why.whitening import (
-    BATCH_COUNT,
-    ELLIPSE_RADIUS,
-    FEATURES,
-    STAGES,
-    compute_correlation,
-    compute_covariance,
-    compute_digit_features,
-    count_statistics,
-    find_principal_directions,
-    make_covariance_ellipse,
-    sample_mini_batches,
-    sample_normal_cloud,
-)
 from normviz.ui.link import View
 from normviz.web.components.plot import show_figure
 
@@ -35,7 +22,7 @@ PLOT_HALF_WIDTH = 4.5
 OUTLINED_BATCHES = 12
 """Number of drawn ellipses of mini-batches."""
 
-OUTLINE_NAME = f"covariance, {ELLIPSE_RADIUS:g} standard deviations"
+OUTLINE_NAME = f"covariance, {whitening.ELLIPSE_RADIUS:g} standard deviations"
 
 WHITENING_SOURCE = SCHEMES["whitening"].reference
 
@@ -43,10 +30,10 @@ WHITENING_SOURCE = SCHEMES["whitening"].reference
 def show(view: View, theme: str) -> None:
     """Show a cloud of points and the stages of its whitening; then the simplifications of batch norm."""
     if view["points"] == "digits":
-        x = compute_digit_features(view["first"], view["second"])
-        axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
+        x = whitening.compute_digit_features(view["first"], view["second"])
+        axes = (whitening.FEATURES[view["first"]].name, whitening.FEATURES[view["second"]].name)
     else:
-        x, axes = sample_normal_cloud(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
+        x, axes = whitening.sample_normal_cloud(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
     _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
@@ -56,28 +43,28 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    stage, eps = STAGES[view["stage"]], view["eps"]
-    made, before = stage(x, eps), compute_covariance(x)
-    after, w = compute_covariance(made), stage.matrix(before, eps)
+    stage, eps = whitening.STAGES[view["stage"]], view["eps"]
+    made, before = stage(x, eps), whitening.compute_covariance(x)
+    after, w = whitening.compute_covariance(made), stage.matrix(before, eps)
     st.markdown(f"### {_describe_stage(view['stage'], before, after, made, eps)}")
     half = 1.1 * float(np.abs(x - x.mean(0)).max()) or 1.0
     turn = np.linspace(0, 2 * np.pi, 97)
     aim = (
         {}
         if stage.plain
-        else {"mean 0, covariance I": ELLIPSE_RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
+        else {"mean 0, covariance I": whitening.ELLIPSE_RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
     )
-    reach = ELLIPSE_RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
+    reach = whitening.ELLIPSE_RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
     frame = half if stage.plain else PLOT_HALF_WIDTH
     pointing = reach @ w.T
     shorter = min(1.0, 0.85 * frame / (float(np.abs(pointing).max()) or 1.0))
     pointing = shorter * pointing
     made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
-    outline = {OUTLINE_NAME: make_covariance_ellipse(x.mean(0), before)}
+    outline = {OUTLINE_NAME: whitening.make_covariance_ellipse(x.mean(0), before)}
     shown = {
         "before": PointCloud(x, outline, _make_arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": PointCloud(
-            made, {OUTLINE_NAME: make_covariance_ellipse(made.mean(0), after)} | aim,
+            made, {OUTLINE_NAME: whitening.make_covariance_ellipse(made.mean(0), after)} | aim,
             _make_arrows(np.zeros(2), pointing),
             made_axes, np.zeros(2), frame,
         ),
@@ -97,7 +84,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
         _describe_batch_norm_outputs(before, after, made, eps)
         * (view["stage"] == "scaled")
         + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
-        f"{ELLIPSE_RADIUS:g} standard deviations along each feature of x, and where they come to "
+        f"{whitening.ELLIPSE_RADIUS:g} standard deviations along each feature of x, and where they come to "
         f"lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
@@ -119,7 +106,7 @@ def _format_matrix(cov: np.ndarray) -> str:
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     was, now = (_format_correlation(cov) for cov in (before, after))
-    rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
+    rank, mean = int((whitening.find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
     if key == "centred":
         return f"Centred: the mean is {_format_gap(mean)}, the covariance as it was, and the correlation still {now}."
@@ -142,7 +129,7 @@ def _describe_batch_norm_outputs(before: np.ndarray, after: np.ndarray, result: 
 
 
 def _format_correlation(cov: np.ndarray) -> str:
-    return format_number(compute_correlation(cov), 3, 1e3 * ROUNDING)
+    return format_number(whitening.compute_correlation(cov), 3, 1e3 * ROUNDING)
 
 
 def _format_gap(gap: float) -> str:
@@ -152,7 +139,7 @@ def _format_gap(gap: float) -> str:
 def _show_whitening_costs() -> None:
     """Show how many statistics normalizing each feature by itself saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
-    per, joint = count_statistics(512)
+    per, joint = whitening.count_statistics(512)
     st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
     st.caption(
         "Covariance of N examples: N·C² products; its eigenvectors: of the order of C³. The way back goes through the "
@@ -163,16 +150,16 @@ def _show_whitening_costs() -> None:
 
 def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     st.markdown("## Second simplification: a mini-batch at a time")
-    size, whole = view["size"], compute_covariance(x)
-    batches = sample_mini_batches(x, size, view["seed"])
-    covs = compute_covariance(batches)
+    size, whole = view["size"], whitening.compute_covariance(x)
+    batches = whitening.sample_mini_batches(x, size, view["seed"])
+    covs = whitening.compute_covariance(batches)
     spread = covs[:, 0, 0].std() / whole[0, 0]
     st.markdown(
-        f"### Over {BATCH_COUNT} mini-batches of {size}, the variance of the first feature scatters by "
+        f"### Over {whitening.BATCH_COUNT} mini-batches of {size}, the variance of the first feature scatters by "
         f"{spread:.0%} of that of all points."
     )
     outlines = [
-        make_covariance_ellipse(batch.mean(0), cov)
+        whitening.make_covariance_ellipse(batch.mean(0), cov)
         for batch, cov in zip(batches[:OUTLINED_BATCHES], covs, strict=False)
     ]
     low = covs[:, 0, 0].min() / whole[0, 0]
@@ -181,7 +168,10 @@ def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: 
         f"variance is {low:.0%}."
     )
     show_figure(
-        draw_batch_ellipses(make_covariance_ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem"
+        draw_batch_ellipses(whitening.make_covariance_ellipse(x.mean(0), whole), outlines, axes, theme),
+        "batches",
+        alt,
+        "24rem",
     )
     flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
     st.caption(
