@@ -12,7 +12,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
-from normviz.topics.weights import panels
+from normviz.topics.weights import panels, state
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, run_sgd
 from normviz.topics.weights.state import BELONGS, ITERATION_COUNT, PARAMS, PREFIX, RUN_NAMES, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
@@ -113,7 +113,7 @@ def runs_of(setting=None):
 @pytest.mark.parametrize(("length", "is_short"), [("4", True), ("8", False)])
 def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
     run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
-    assert (run.g[-1] < 0.9 * np.linalg.norm(panels.get_best_weights())) == is_short
+    assert (run.g[-1] < 0.9 * np.linalg.norm(state.get_best_weights())) == is_short
     assert ("learns no faster, and w ends too short." in said(open_page(length=length))) == is_short
 
 
