@@ -9,7 +9,7 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep
 
-MIN_REACH = 3.4
+MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
 GRADIENT_LENGTH = 1.25
@@ -33,7 +33,7 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
 
-    A dashed line joins all x with this v, a dotted one all v with this x̂. The stage "gradient" adds an arrow of fixed
+    Dotted lines join all x with this v, and all v with this x̂. The stage "gradient" adds an arrow of fixed
     length with the direction of ∂L/∂x.
     """
     colours, forward = THEMES[theme], step.before
@@ -43,10 +43,11 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     origin = np.zeros(3)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
-    _draw_line(figure, forward.x, 2 * forward.v - forward.x, colours.mean, dash="dash")
+    _draw_line(figure, forward.x, 2 * forward.v - forward.x, colours.mean, dash="dot")
     length = float(np.linalg.norm(forward.v))
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
-    at_tip, at_middle = {"side": side}, {"side": "bottom right", "share": 0.5}
+    at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
+    at_middle = {"side": "bottom right", "share": 0.5}
     width = 3 if divides else 8
     _draw_vector(
         figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **(at_middle if is_short else at_tip)

@@ -80,8 +80,8 @@ def format_stage_headline(example: ThreeChannelExample) -> str:
     if long.angle < TURN_TOLERANCE:
         return "Here a gradient step does not turn the vector."
     if stage == "gradient":
-        is_across = not _is_shortened_by_eps(long.before)
-        return f"The gradient lies in the plane{', at a right angle to v' if is_across else ''}."
+        is_inside = _is_shortened_by_eps(long.before)
+        return "The gradient lies in the plane." if is_inside else "The gradient is at a right angle to v."
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
@@ -93,7 +93,7 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return (
             f"The example **x** = {format_vector(one.x)} has the mean μ = {typeset(one.mean, 3)}. Subtract μ from "
             f"each number: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on "
-            "one **plane**. All x on the dashed line have the same v."
+            "one **plane**. All x on the dotted line have the same v."
         )
     if stage == "divide":
         return (
@@ -106,11 +106,11 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         along_v = (
             "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
             if _is_shortened_by_eps(one)
-            else "It also stays the same along the dotted line, so ∂L/∂x is at a right angle to v."
+            else "It also stays the same along v, so ∂L/∂x is at a right angle to v."
         )
         return (
-            f"The rest of the network gives ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}. Along the dashed "
-            f"line x̂ stays the same, so **∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
+            f"The rest of the network gives ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted "
+            f"line through x, x̂ stays the same, so **∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
@@ -132,8 +132,8 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
     if _is_shortened_by_eps(forward):
         return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
     return (
-        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. All v on the dotted line have the "
-        "same x̂."
+        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. All v in this direction have "
+        "the same x̂."
     )
 
 
