@@ -114,6 +114,11 @@ def digit(step=60, **setting):
     return compute_batch_at(*stream(**setting), step, EPS)
 
 
+def threes():
+    """A batch of one class."""
+    return digit(72, batch=7, seed=2377)
+
+
 def running_mean(after):
     return stream()[2].mean[after][0]
 
