@@ -31,10 +31,10 @@ class TrackedStatistic:
 
     title: str
     symbol: str
+    share: float
     batch: np.ndarray
     running: np.ndarray
     population: np.ndarray
-    share: float
 
 
 def draw_stream(
@@ -57,27 +57,16 @@ def draw_stream(
         dots = {"color": colours.training, "size": 7 if steps > MANY_BATCHES else 11, "opacity": 0.7}
         figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
         figure.add_scatter(x=every, y=each.population, name="all digits", mode="lines", line=dashes, **place)
+        until, line = np.arange(position + 1), {"color": colours.inference, "width": 4}
         figure.add_scatter(
-            x=np.arange(position + 1),
-            y=each.running[: position + 1],
-            name="running average",
-            mode="lines",
-            line={"color": colours.inference, "width": 4},
-            **place,
+            x=until, y=each.running[: position + 1], name="running average", mode="lines", line=line, **place
         )
         left = each.running[0] * (1 - each.share) ** np.arange(steps + 1 if steps < BATCHES else 0)
         if left.any():
-            dotted = {"color": colours.inference, "width": 2.5, "dash": "dot"}
-            figure.add_scatter(
-                x=np.arange(position + 1), y=left[: position + 1], name="part of the start value", mode="lines",
-                line=dotted, **place,
-            )  # fmt: skip
-        now = {
-            "color": colours.inference,
-            "size": 15,
-            "symbol": "diamond",
-            "line": {"color": colours.ink, "width": 1.5},
-        }
+            dotted, name = line | {"width": 2.5, "dash": "dot"}, "part of the start value"
+            figure.add_scatter(x=until, y=left[: position + 1], name=name, mode="lines", line=dotted, **place)
+        edge = {"color": colours.ink, "width": 1.5}
+        now = {"color": colours.inference, "size": 15, "symbol": "diamond", "line": edge}
         figure.add_scatter(
             x=[position], y=[each.running[position]], mode="markers", marker=now, row=row, col=1, showlegend=False,
             name="now",
@@ -152,13 +141,8 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    figure.update_xaxes(
-        **ticks,
-        showticklabels=False,
-        title=make_axis_title(f"{count} of {batch.size} digits in the batch · {shown}"),
-        row=2,
-        col=1,
-    )
+    title = make_axis_title(f"{count} of {batch.size} digits in the batch · {shown}")
+    figure.update_xaxes(**ticks, showticklabels=False, title=title, row=2, col=1)
     figure.add_annotation(
         text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
     )

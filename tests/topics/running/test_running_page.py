@@ -396,7 +396,7 @@ def test_whatever_the_link_the_page_shows_its_panel_or_says_why_not(link):
 def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
     kept = {"a": np.linspace(0, 3, 11), "b": np.zeros(11)}
-    followed = [TrackedStatistic(title, "μ", values, running, values, 0.1) for title, running in kept.items()]
+    followed = [TrackedStatistic(title, "μ", 0.1, values, running, values) for title, running in kept.items()]
     shown = [checked(draw_stream(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]
@@ -408,7 +408,7 @@ def test_the_stream_figure_moves_only_what_is_drawn(theme):
 def test_the_first_batches_show_what_is_left_of_the_start_value():
     values = np.zeros(10)
     running = np.linspace(2.0, 0, 11)
-    followed = [TrackedStatistic("σ²", "σ²", values, running, values, 0.1)]
+    followed = [TrackedStatistic("σ²", "σ²", 0.1, values, running, values)]
     (dotted,) = (each for each in checked(draw_stream(followed, 3, window=5)).data if "start" in str(each.name))
     np.testing.assert_allclose(dotted.y, [2, 1.8, 1.62, 1.458])
     assert not any("start" in str(each.name) for each in checked(draw_stream(followed, 3)).data)

@@ -136,8 +136,8 @@ def draw_statistics_so_far(
         TrackedStatistic(
             f"{name.capitalize()} of neuron {view['unit']}<br>{_describe_drift(parts[-1][:, unit])}",
             symbol,
-            *(part[:, unit] for part in parts),
             view["share"],
+            *(part[:, unit] for part in parts),
         )
         for name, symbol, *parts in (
             ("mean", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
