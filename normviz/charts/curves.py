@@ -26,7 +26,8 @@ class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
-    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line.
+    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line;
+    `texts`: words at the right of each point.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Curve:
     has_markers: bool = False
     is_scatter: bool = False
     size: float = 10
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,14 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
+    words = {"text": list(curve.texts), "textposition": "middle right"} if curve.texts else {}
+    beside = "+text" if curve.texts else ""
     if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.is_scatter:
-        shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
+        marker = style_marker(curve.style, colours, curve.size)
+        shown = {"mode": f"markers{beside}", "marker": marker, "showlegend": has_entry, **words}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:
@@ -149,9 +154,9 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
     drawn = {"marker": style_marker(curve.style, colours)} if curve.has_markers else {}
-    mode = "lines+markers" if curve.has_markers else "lines"
+    mode = f"lines{'+markers' if curve.has_markers else ''}{beside}"
     x = curve.x if x_factor == 1.0 else curve.x * x_factor
-    shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
+    shown = words if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
     figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)
 
 
