@@ -23,11 +23,11 @@ BAR_SPREAD = 0.012
 
 @dataclass(frozen=True)
 class Curve:
-    """Curve over x, with a band from `low` to `high` if they are given.
+    """Curve over x, with a band from `low` to `high` if they are given; without a name it is not in the legend.
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
-    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line;
-    `texts`: words at the right of each point.
+    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
+    with `texts` at their right.
     """
 
     name: str
@@ -80,7 +80,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         subplot = {"row": number // columns + 1, "col": number % columns + 1}
         shifts = _separate_error_bars(panel)
         for curve in panel.curves:
-            _draw_curve(figure, curve, colours, curve.name not in named, subplot, shifts.get(curve.name, 1.0))
+            has_entry = curve.name != "" and curve.name not in named
+            _draw_curve(figure, curve, colours, has_entry, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
@@ -139,14 +140,14 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
-    words = {"text": list(curve.texts), "textposition": "middle right"} if curve.texts else {}
-    beside = "+text" if curve.texts else ""
     if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.is_scatter:
-        marker = style_marker(curve.style, colours, curve.size)
-        shown = {"mode": f"markers{beside}", "marker": marker, "showlegend": has_entry, **words}
+        marker = style_marker(curve.style, colours, curve.size) | ({"color": colours.ink} if curve.style < 0 else {})
+        shown = {"mode": "markers", "marker": marker, "showlegend": has_entry}
+        if curve.texts:
+            shown |= {"mode": "markers+text", "text": list(curve.texts), "textposition": "middle right"}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:
@@ -154,9 +155,9 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
     drawn = {"marker": style_marker(curve.style, colours)} if curve.has_markers else {}
-    mode = f"lines{'+markers' if curve.has_markers else ''}{beside}"
+    mode = "lines+markers" if curve.has_markers else "lines"
     x = curve.x if x_factor == 1.0 else curve.x * x_factor
-    shown = words if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
+    shown = {} if x_factor == 1.0 else {"customdata": curve.x, "hovertemplate": "(%{customdata}, %{y:.3g})"}
     figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)
 
 

@@ -93,11 +93,16 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
     extent = (
-        f"in part: layer norm is {_FASTER[-found.get_sign('plain')]} no normalization, batch norm is {_FASTER[lead]} "
-        f"layer norm, {_CAUSES[reason]}"
+        f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
+        f"{_FASTER[lead]} layer norm, {_CAUSES[reason]}"
     )
-    with_zeros, without = (typeset(float(compute_loss_excess(each).mean()), 2) for each in (padded, bare))
-    why = f"{REASON_TEXTS[reason]} It is {with_zeros} with zero padding and {without} without padding."
+    (with_zeros, there), (without, here) = (
+        (compute_loss_excess(each).mean(), each["layer"].border_contrast.mean()) for each in (padded, bare)
+    )
+    why = (
+        f"With padding, layer norm’s units vary {there:.2f} times as much at the border as inside, without it "
+        f"{here:.2f} times. {REASON_TEXTS[reason]} It is {with_zeros:.3f} with padding and {without:.3f} without."
+    )
     whole = Verdict(_judge_scheme_order(found, reason), says, f"{why} {condition}", why, extent)
     return whole, Verdict(
         _judge_batch_norm_lead(found),
@@ -129,9 +134,9 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
 
 
 REASON_TEXTS = {
-    "supported": "Without padding, units at the border vary more, and layer norm’s gap to batch norm shrinks.",
-    "contradicted": "Without padding, units at the border vary more. If they were the cause, the gap would shrink.",
-    "undecided": "If the border is the cause, its units vary more without padding and the gap shrinks.",
+    "supported": "As this is a cause of the gap, the gap shrinks without padding.",
+    "contradicted": "If this were the cause of the gap, the gap would shrink without padding.",
+    "undecided": "These runs do not decide whether this is the cause of the gap.",
 }
 """Texts of the judgement of the paper's explanation."""
 

@@ -178,12 +178,12 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     for k, (name, title) in enumerate(TASK_TITLES.items()):
         errors = np.stack([outcomes[0].get_errors(name)[0], *(each.get_errors(name)[-1] for each in outcomes)])
         points = make_band_curve(
-            title, places + 0.2 * (k - 0.5), errors, TASK_STYLES[name], clip_to_percent, is_scatter=True
+            title, places + 0.3 * (k - 0.5), errors, TASK_STYLES[name], clip_to_percent, is_scatter=True
         )
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
     names = ["before tuning", *(each.name.replace(", ", ",<br>", 1) for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
-    title = f"Test errors {'after the tuning' if is_ended else 'so far'}"
+    title = f"Test errors before and {'after tuning to the new task' if is_ended else 'so far'}"
     panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(0, 100))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
@@ -289,9 +289,9 @@ def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
     ends = [[each.get_errors(name)[-1].mean() for name in TASK_TITLES] for each in (frozen, train, infer)]
     alike = np.abs(np.subtract(*ends[:2])).max() < ALIKE
     return (
-        "In training mode every batch moves the running averages"
-        f"{', and it hardly matters whether parameters learn as well' if alike else ', frozen or not'}. In evaluation "
-        f"mode the averages stay: all parameters learned, the errors end at {ends[2][0]:.0%} (first task) and "
+        "In training mode every batch moves the running averages towards the new task’s mean and variance."
+        f"{' These decide both errors: it hardly matters whether parameters learn.' if alike else ''} In evaluation "
+        f"mode the averages stay: if all parameters learn, the errors end at {ends[2][0]:.0%} (first task) and "
         f"{ends[2][1]:.0%} (new task)."
     )
 
@@ -365,8 +365,8 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task), then {new} (new task). For the new task batch norm is in training mode "
-        "(it updates its running averages) or evaluation mode (it does not), and all parameters learn or none (frozen)."
+        f"Networks learn {first} (first task), then {new} (new task). There batch norm is in training mode (it "
+        "updates its running averages) or evaluation mode (it does not), and all parameters learn or none (frozen)."
     )
 
 

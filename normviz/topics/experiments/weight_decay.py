@@ -32,7 +32,7 @@ TWIN_NAMES = ("weight decay", "no decay, same rate", "no decay, matched rate", "
 """The twins; the last one has weight decay, and its first weights are longer by one rounding."""
 DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
 
-TWIN_STYLES = (5, 3, 4, -1)
+TWIN_STYLES = (5, 3, 16, -1)
 """Indices of the twins' curve styles: no colour of a scheme."""
 
 EQUALITY_TOLERANCE = 1e-9
@@ -342,24 +342,20 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> str:
     """Return sentences on the schemes whose networks with and without weight decay have equal losses, or not."""
-    same, apart = (
-        join_words(
-            [
-                name
-                for name, row in zip(setting.names, setting.rows, strict=True)
-                if outcomes[row].twin_relation == kind
-            ],
-            "and",
-        )
-        for kind in ("same", "apart")
-    )
-    texts = [
-        f"With {same}, both networks have the same loss in every step, so weight decay itself regularizes nothing: "
-        "normalization cancels the length of W, and a shorter W only makes each step larger, relative to W.",
-        f"With {apart}, the length of W changes the outputs, and the lines differ.",
-    ]
-    return " ".join(text for text, names in zip(texts, (same, apart), strict=True) if names)
+    texts = []
+    for kind, text in _REASONS.items():
+        rows = zip(setting.names, setting.rows, strict=True)
+        if names := [name for name, row in rows if outcomes[row].twin_relation == kind]:
+            texts.append(text.format(names=join_words(names, "and")).replace("With no ", "Without "))
+    return " ".join(texts)
 
+
+_REASONS = {
+    "same": "With {names}, both networks have the same loss on every batch, so weight decay does only what a higher "
+    "learning rate does, and regularizes nothing. The reason: normalization cancels the length of W, and a shorter W "
+    "only makes each step larger, relative to W.",
+    "apart": "With {names}, the length of W changes the outputs, and the lines differ.",
+}
 
 _RELATION_TITLES = {"same": ": the two lines coincide", "apart": ": the two lines differ"}
 
@@ -399,6 +395,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "Two networks with the same initial weights and batches learn digits. One has weight decay, which shrinks "
-    "its weights W. The other has none; its learning rate η is raised until η/‖W‖², the effective learning rate, is the "
-    "same (matched rate).")  # fmt: skip
+    lambda _: "Two networks with the same initial weights and batches learn digits. One has weight decay, which "
+    "shrinks its weights W. The other has none; its learning rate η is raised until η/‖W‖², the effective learning "
+    "rate, is the same (matched rate).")  # fmt: skip
