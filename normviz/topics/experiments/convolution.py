@@ -125,7 +125,7 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
             )
             for k, key in enumerate(done)
         ]  # fmt: skip
-        top = max(1.1 * float(np.nanmax([curve.high for curve in curves], initial=0)), *levels, 0.0)
+        top = max(1.1 * float(np.nan_to_num([curve.high for curve in curves]).max()), *levels, 0.1)
         panels.append(
             CurvePanel(
                 title, [*curves, *lines], "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
@@ -151,7 +151,7 @@ def _draw_gap(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Cur
         for key in ("batch", "layer")
     )
     x = np.array([*range(len(PADDINGS)), len(PADDINGS) - 0.7]) + GAP_OFFSET  # the last one makes room for a text
-    texts = [f"gap {gap:.3f}" for gap in (high - low)[:-1]]
+    texts = [f"gap {gap:.3f}" if np.isfinite(gap) else "" for gap in (high - low)[:-1]]
     return Curve("", x, (low + high) / 2, -1, low, high, is_scatter=True, size=1, texts=texts)
 
 

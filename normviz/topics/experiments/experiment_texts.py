@@ -81,7 +81,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
         claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, arXiv "
-        "1706.05350).",
+        "1706.05350, abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
         "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "

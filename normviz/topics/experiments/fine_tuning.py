@@ -287,7 +287,7 @@ def _format_headline(word: VerdictKey, frozen: Outcome) -> str:
 def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
     """Return sentences on the errors in training mode, `frozen` and with all learned (`train`), and in evaluation."""
     ends = [[each.get_errors(name)[-1].mean() for name in TASK_TITLES] for each in (frozen, train, infer)]
-    alike = np.abs(np.subtract(*ends[:2])).max() < ALIKE
+    alike = np.abs(np.subtract(ends[0], ends[1])).max() < ALIKE
     return (
         "In training mode every batch moves the running averages towards the new task’s mean and variance."
         f"{' These decide both errors: it hardly matters whether parameters learn.' if alike else ''} In evaluation "
