@@ -127,7 +127,7 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each neighbour has its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. The v of a neighbour subtracts the mean near that neighbour."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:
@@ -163,9 +163,10 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### Normalization lifts the contrast, right ÷ left, from {before} to {after}."
-    if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
-        return f"### The dark half fades: there ε = {eps} exceeds the mean of v² nearby."
+        return f"### The right half's contrast rises from {before} to {after} of the left half's."
+    right = np.median(squares[:, :, squares.shape[2] // 2 :])
+    if contrasts[2] < contrasts[0] and view["eps"] > right:
+        return f"### The right half fades: ε = {eps} exceeds its mean of v², about {typeset(float(right), 2)}."
     return f"### The contrast of the right half is {before}, after normalization {after}."
 
 
