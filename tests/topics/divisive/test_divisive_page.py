@@ -112,16 +112,16 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     sent = plots(at)["contrast picture"]
     np.testing.assert_array_equal(np.asarray(sent["images"][0], dtype=int), drawn(bright, bright.min(), bright.max()))
     ratios = [compute_contrast_ratio(values) for values in (normalize(bright, scheme).v, result.v, result.xhat)]
-    assert sent["notes"] == [f"contrast, right ÷ left: {ratio:.0%}" for ratio in ratios]
+    assert sent["notes"] == [f"contrast on the right: {ratio:.0%} of the left" for ratio in ratios]
     assert (sent["focus"], sent["reach"]) == (list(ring(at)), [3, 3])
-    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2. The v of a" in said(at)
+    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2. Every v" in said(at)
 
 
 @pytest.mark.parametrize(
     ("link", "words"),
     [
         ({}, "The right half's contrast rises from {before}% to {after}% of the left half's."),
-        ({"eps": "0.01"}, "The right half fades: ε = 0.01 exceeds its mean of v², about 6.4·10⁻⁵."),
+        ({"eps": "0.01"}, "The right half fades: ε = 0.01 exceeds the mean of v² there, 6.4·10⁻⁵."),
         ({"eps": "1"}, "ε = 1 far exceeds the mean of v² nearby: every v is divided by about 1."),
         ({"light": "1"}, "In even light no half is dark: contrast {before}%, normalized {after}%."),
         (
