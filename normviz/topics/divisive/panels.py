@@ -127,7 +127,7 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Every v subtracts the mean near its pixel."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each v has its own mean nearby."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:

@@ -114,7 +114,7 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     ratios = [compute_contrast_ratio(values) for values in (normalize(bright, scheme).v, result.v, result.xhat)]
     assert sent["notes"] == [f"contrast on the right: {ratio:.0%} of the left" for ratio in ratios]
     assert (sent["focus"], sent["reach"]) == (list(ring(at)), [3, 3])
-    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2. Every v" in said(at)
+    assert "**Nearby**: up to 3 pixels to each side (the square), for the mean up to 2. Each v" in said(at)
 
 
 @pytest.mark.parametrize(
