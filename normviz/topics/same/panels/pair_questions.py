@@ -13,13 +13,7 @@ from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
-from normviz.topics.same.identities import (
-    ANY_SHAPE,
-    IDENTITIES,
-    Identity,
-    IdentitySide,
-    evaluate_sides,
-)
+from normviz.topics.same.identities import ANY_SHAPE, IDENTITIES, Identity, IdentitySide, evaluate_sides
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import View
@@ -155,10 +149,10 @@ def format_pair_answer(identity: Identity) -> str:
 
 
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
-    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
-    schemes = [side.scheme(shape) for side in identity.sides]
-    left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
-    return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right
+    """Build the schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
+    left, right = (side.scheme(shape) for side in identity.sides)
+    hidden = f"{format_scheme_label(right)}: hidden"
+    return left, replace(left.remove_normalization(), label=hidden) if covered else right
 
 
 def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
