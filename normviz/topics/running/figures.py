@@ -35,7 +35,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
         tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
         figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)
     figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
-    limit = 1.1 * max(float(np.abs(values).max()) for values in rows.values())
+    limit = max(1.2, *(1.1 * float(np.abs(values).max()) for values in rows.values()))  # seldom another range
     figure.update_xaxes(title=axis, range=[-limit, limit])
     return apply_chart_style(figure, colours, {"l": 10, "r": 20})
 

@@ -73,28 +73,20 @@ def deviation(groups, channel):
     return xhat("group", groups)[0, :, :, channel].std()
 
 
-def xhat_after_change(scheme):
-    """x̂ of the first example after the last one is multiplied by 3."""
-    x = tensor()
-    x[-1] *= 3
-    return normalize(x, SCHEMES[scheme], EPS).xhat[0]
+def column(scheme):
+    """x̂ of the first channel of the first example, of a tensor in which it stands out."""
+    return normalize(SAMPLES["uneven"].make(tuple(SIZES.values()), 63), SCHEMES[scheme], EPS).xhat[0, :, :, 0]
 
 
-def first_after_change(scheme):
-    """x̂ of the element that is orange at first, after the last example is multiplied by 3."""
-    return xhat_after_change(scheme)[0, 0, 0]
-
-
-def mixes(scheme):
-    """Whether x̂ of the first example changes with the last one."""
-    return not np.array_equal(xhat_after_change(scheme), xhat(scheme)[0])
+def padded():
+    """Two sequences of 8 tokens, the first of them with padding."""
+    return SAMPLES["padded"].make((2, 8, 1, 6), 0)
 
 
 def padding_matters(scheme):
-    """Whether zeros behind 8 tokens along H change what they become."""
-    x = tensor(n=2, h=8, w=1)
-    padded = np.concatenate([x, np.zeros_like(x)], axis=1)
-    return not np.allclose(normalize(padded, SCHEMES[scheme], EPS).xhat[:, :8], xhat(scheme, n=2, h=8, w=1))
+    """Whether the padding changes what the real tokens of its sequence become."""
+    with_padding, without = (normalize(x, SCHEMES[scheme], EPS).xhat for x in (padded(), padded()[:1, :6]))
+    return not np.allclose(with_padding[:1, :6], without)
 
 
 # --- training and inference -------------------------------------------------------------------------------------
