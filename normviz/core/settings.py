@@ -82,9 +82,6 @@ class Declaration:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Any:
-        return self if instance is None else vars(instance)[self.name]
-
     def __set__(self, instance: object, value: Any) -> None:
         values = vars(instance)
         value = self.resolve_default(values) if value is None or value is self else value

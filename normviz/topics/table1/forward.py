@@ -63,11 +63,6 @@ def has_eps(scheme: Scheme) -> bool:
     return on_activations is not None and on_activations.suppression is not None
 
 
-def is_fading(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if the setting's ε > 0 weakens the invariance of a scheme, as it divides activations."""
-    return setting.eps > 0 and has_eps(scheme)
-
-
 @dataclass(frozen=True)
 class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
     """Job that measures one row of the table in forward passes."""
@@ -85,7 +80,7 @@ class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
-        fades = compute_eps_effects(scheme, self.setting) if is_fading(scheme, self.setting) else {}
+        fades = compute_eps_effects(scheme, self.setting) if self.setting.eps > 0 and has_eps(scheme) else {}
         yield JobStep(1.0, partial(ForwardMeasurement, gaps, fades))
 
 

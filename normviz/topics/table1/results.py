@@ -14,7 +14,7 @@ from normviz.jobs.bounded_store import BoundedStore, HashedKey
 from normviz.jobs.fallback import format_device_list
 from normviz.jobs.gpu import get_gpu_memory
 from normviz.jobs.spec import run_to_end
-from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
+from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, has_eps, reduce_to_first_layer
 from normviz.topics.table1.training import TableTrainingJob, TableTrainingOutcome
 from normviz.train import cost
 from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, NonFiniteTensor
@@ -162,7 +162,7 @@ def _split_evenly(whole: Sequence[Part], max_length: int) -> list[Sequence[Part]
 
 
 def _clear_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
-    return setting if is_fading(scheme, setting) else replace(setting, eps=0.0)
+    return setting if setting.eps == 0 or has_eps(scheme) else replace(setting, eps=0.0)
 
 
 @lru_cache(maxsize=4096)

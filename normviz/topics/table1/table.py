@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.theory import explain_degeneracy, explain_sign_only, predict
 from normviz.core.tolerances import MACHINE_EPSILONS
@@ -146,8 +147,9 @@ def _build_row_cells(scheme: Scheme, setting: Setting, results: TableResultCache
         measured, exact = results.get_forward(scheme, setting), results.get_forward(scheme, setting.in_float64)
         losses = results.get_losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-        hollow = explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype)
-        found = _RowResults(measured, exact, losses, largest, hollow)
+        shape = setting.shapes[0]
+        hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
+        found = _RowResults(measured, exact, losses, largest, hollow, shape, setting.weight_shapes[0])
         row = [_compute_cell(scheme, change, setting, found, has_matched_rate) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
@@ -182,13 +184,18 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
 
 
 class _RowResults(NamedTuple):
-    """Results of a scheme: outputs at the setting and in float64, losses, their gaps, and why invariance is trivial."""
+    """Results of a scheme: outputs at the setting and in float64, losses, their gaps, and why invariance is trivial.
+
+    The shapes are those of the first layer's pre-activations and weights.
+    """
 
     measured: ForwardMeasurement
     exact: ForwardMeasurement
     losses: np.ndarray
     largest: np.ndarray
     degenerate: str | None
+    shape: Shape
+    weight_shape: Shape
 
 
 def _compute_cell(
@@ -198,9 +205,9 @@ def _compute_cell(
     row: _RowResults,
     has_matched_rate: bool,
 ) -> Cell:
-    measured, exact, losses, largest, hollow = row
-    shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, has_matched_rate)
-    verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
+    measured, exact, losses, largest, hollow, shape, weight_shape = row
+    twin, place = find_network_index(change), find_network_index(change, has_matched_rate)
+    verdict = predict(scheme, change, setting.layer, shape, weight_shape, setting.eps)
     has_other_rate = not has_matched_rate and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _collect_gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
