@@ -257,7 +257,7 @@ def _explain_changes(
     texts = []
     if setting.relabelled and alone < both:
         texts = [
-            f"{name} alone learns more of the random labels by heart: on the training labels it has {alone:.0%} errors, "
+            f"{name} alone learns more of the random labels by heart: it misses {alone:.0%} of the training labels, "
             f"with dropout {both:.0%}."
         ]
     words = {1: "raises", 0: "does not clearly change", -1: "lowers"}

@@ -69,8 +69,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
         claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
-        why="If β is far below −γ, almost every γ x̂ + β is negative. The ReLU then outputs 0 and passes no gradient, so "
-        "the layer cannot learn.",
+        why="If β is far below −γ, almost every γ x̂ + β is negative. The ReLU then outputs 0 and passes no gradient, "
+        "so that the layer cannot learn.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",

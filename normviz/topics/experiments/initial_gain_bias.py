@@ -279,6 +279,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], fo
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
     f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β, the same for all units.",
-    lambda setting: f"Every layer computes ReLU(γ x̂ + β) from its normalized input x̂. We train small networks on "
-    f"handwritten digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β. The training changes both. "
-    "Test error: share of misread test digits.")  # fmt: skip
+    lambda setting: "Every layer computes ReLU(γ x̂ + β) from its normalized input x̂. We train small networks on "
+    f"handwritten digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β. Training then changes "
+    "both. Test error: share of misread test digits.")  # fmt: skip

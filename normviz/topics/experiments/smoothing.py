@@ -300,6 +300,6 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
     "centred inputs or without.",
-    lambda setting: "The small modification: ε, which is added to the variance, is learned. The sparse regularizer: an L1 "
-    "term in the loss pushes the centred inputs of every normalization towards 0. Networks have neither, one or both. "
+    lambda setting: "The small modification: ε, which is added to the variance, is learned. The sparse regularizer: an "
+    "L1 term in the loss pushes the centred inputs of every normalization towards 0. Networks have neither, one or both. "
     f"Error: share of misread test digits, after {setting.digits} training digits.")  # fmt: skip
