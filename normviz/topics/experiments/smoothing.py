@@ -301,5 +301,5 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
     "centred inputs or without.",
     lambda setting: "The small modification: ε, which is added to the variance, is learned. The sparse regularizer: an "
-    "L1 term in the loss pushes the centred inputs of every normalization towards 0. Networks have neither, one or both. "
-    f"Error: share of misread test digits, after {setting.digits} training digits.")  # fmt: skip
+    "L1 term in the loss pushes the centred inputs of every normalization towards 0. Networks have neither, one or "
+    f"both. Error: share of misread test digits, after {setting.digits} training digits.")  # fmt: skip

@@ -321,14 +321,14 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        f"{EXPERIMENT.why} But PyTorch runs it as {theirs} operations, and layer norm as {their_other}. In this app’s code "
-        f"they are {ours} and {our_other}."
+        f"{EXPERIMENT.why} But PyTorch runs it as {theirs} operations, and layer norm as {their_other}. In this app’s "
+        f"code they are {ours} and {our_other}."
     ) * bool(theirs > their_other)
     return Verdict(
         judge_signs(found),
         f"RMS norm's time over layer norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
-        f"Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of PyTorch, may "
-        "give other times.",
+        f"Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of PyTorch, "
+        "may give other times.",
         why,
         _format_faster_counts(signs),
     )
@@ -348,5 +348,5 @@ def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}; "
     "no network is trained. Both schemes normalize the channels of a position, as in transformers.",
-    lambda _: "We time both on random tensors of three sizes. The forward pass computes outputs, the backward pass their "
-    "gradients. Each point is RMS norm’s time divided by layer norm’s: 1 means equal, above 1 RMS norm is slower. ")  # fmt: skip
+    lambda _: "We time both on random tensors of three sizes. The forward pass computes outputs, the backward pass "
+    "gradients. Each point is RMS norm’s time divided by layer norm’s: 1 means equal, above 1 RMS norm is slower.")  # fmt: skip

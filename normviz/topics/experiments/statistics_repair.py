@@ -171,7 +171,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
     panel = CurvePanel(
         f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures, and one of them", curves,
         "strength s of the shift", "test error, %", marks=SHIFT_LEVELS,
-        pictures=[draw_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
+        pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
     )  # fmt: skip
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
@@ -277,6 +277,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-    lambda setting: f"Networks learn handwritten digits. Then they read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch "
-    "norm’s means and variances are those stored in training, or new ones of shifted pictures. Error: share of misread "
-    "pictures.")  # fmt: skip
+    lambda setting: f"Networks learn handwritten digits. Then they read shifted ones: {SHIFT_WORDS[setting.shift]}. "
+    "Batch norm’s means and variances are those stored in training, or new ones of shifted pictures. Error: share of "
+    "misread pictures.")  # fmt: skip
