@@ -51,8 +51,9 @@ class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights and texts of reference lines; `span`: the
-    range of the y axis as in Plotly; `marks`, `names`: positions and texts of the x ticks; `pictures`: addresses of
-    pictures above them; `square`: if not 0, both axes reach from −square to square in equal units.
+    range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are categories at
+    distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes reach from −square to square
+    in equal units.
     """
 
     title: str
@@ -92,7 +93,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
         for level, name in zip(panel.levels, panel.level_names, strict=False):
-            place = {"x": 1, "xref": f"x{suffix} domain", "xanchor": "right", "yref": f"y{suffix}", "yanchor": "bottom"}
+            place = {"x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "yref": f"y{suffix}", "yanchor": "bottom"}
             height = np.log10(level) if "y" in panel.log else level
             figure.add_annotation(text=name, y=height, showarrow=False, **place)
         for mark, source in zip(panel.marks, panel.pictures, strict=False):
@@ -106,7 +107,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
+            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5]} if panel.names else {}
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
         scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear

@@ -125,10 +125,7 @@ def list_jobs(setting: Setting) -> list[DropoutTraining]:
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
     """Return names of the scheme at position `k`: "batch norm with dropout", and "Batch + dropout" for figures."""
-    label = setting.labels[k] + " + dropout" * dropped
-    if setting.rows[k].key == "none":
-        return "dropout alone" if dropped else "neither", label
-    return setting.names[k] + " with dropout" * dropped, label
+    return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
 Outcomes = Mapping[tuple[int, bool], GridOutcome]
@@ -156,15 +153,17 @@ def report(setting: Setting, results: Results) -> Report:
 def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Yield a figure of the last measured test error, and one of the error by step with a panel for every scheme."""
     shown = [*begun_outcomes.values()]
-    ends = []
-    for k, each in enumerate(shown):
-        point = make_band_curve(each.label, np.array([k]), 100 * each.final_errors[None], each.style, is_scatter=True)
-        ends.append(replace(point, texts=[f"{point.y[0]:.1f}"]))
+    ends, places = [], [*begun_outcomes]
+    for k in dict.fromkeys(k for k, _ in places):
+        own = [n for n, place in enumerate(places) if place[0] == k]
+        errors = 100 * np.stack([shown[n].final_errors for n in own])
+        points = make_band_curve(setting.labels[k], np.array(own), errors, setting.styles[k], is_scatter=True)
+        ends.append(replace(points, texts=[f"{mean:.1f}" for mean in points.y]))
     title = "Test error at the end" if all(each.is_ended for each in shown) else "Test error so far"
     names = [each.label.replace(" +", "<br>+") for each in shown]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in shown)
     yield FigureSpec(
-        "ends", [CurvePanel(title, ends, "", "test error, %", marks=range(len(ends)), names=names)],
+        "ends", [CurvePanel(title, ends, "", "test error, %", marks=range(len(shown)), names=names)],
         f"{title}: {levels}.",
         f"Means of {setting.seeds} networks with 95% intervals, at the learning rate that is best for each.",
     )  # fmt: skip
@@ -254,17 +253,16 @@ def _explain_changes(
     """Return sentences on the effects of the scheme at position `k` and of dropout, alone and together."""
     name = capitalize_first(setting.names[k])
     alone, both = (np.mean(ended_outcomes[k, drops].get_at_best_rate("training")[-1]) for drops in (False, True))
-    texts = []
+    texts = [EXPERIMENT.why]
     if setting.relabelled and alone < both:
         texts = [
-            f"{name} alone learns more of the random labels by heart: it misses {alone:.0%} of the training labels, "
-            f"with dropout {both:.0%}."
+            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of the training labels, with "
+            f"dropout {both:.0%}."
         ]
-    words = {1: "raises", 0: "does not clearly change", -1: "lowers"}
-    texts.append(
-        f"Compared with neither, {setting.names[k]} alone {words[signs[k, False]]} the test error, and dropout alone "
-        f"{words[signs[plain, True]]} it."
-    )
+    words = {1: "worse than no norm", 0: "not clearly different from no norm", -1: "better than no norm"}
+    texts.append(f"On test digits, {setting.names[k]} alone is {words[signs[k, False]]}.")
+    words = {1: "is worse than no norm", 0: "makes no clear difference", -1: "is better than no norm"}
+    texts.append(f"Dropout alone {words[signs[plain, True]]}.")
     return " ".join(texts)
 
 

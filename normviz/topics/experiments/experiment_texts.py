@@ -47,9 +47,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
         claim="“Modulating the statistics in all Batch Normalization layers” adapts a network to other pictures (Li et "
-        "al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-        why="The shift changes the mean and the variance of a layer’s inputs. Batch norm subtracts and divides by "
-        "them, so that new ones cancel most of the change.",
+        "al. 2016, arXiv 1603.04779, abstract).",
+        why="The shift changes the means and variances of a layer’s inputs, so that the stored ones no longer fit. "
+        "With new ones, batch norm cancels most of the shift.",
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
@@ -70,12 +70,12 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
         why="If β is far below −γ, almost every γ x̂ + β is negative. The ReLU then outputs 0 and passes no gradient, "
-        "so that the layer cannot learn.",
+        "so that the layer cannot learn. A large γ makes the initial outputs large and random.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
-        claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & "
-        "Szegedy 2015, section 3.4).",
+        claim="With batch norm, dropout “can be either removed or reduced in strength” (Ioffe & Szegedy 2015, section "
+        "3.4).",
         why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. "
         "Batch norm only adds the noise of its batch statistics.",
     ),

@@ -82,14 +82,14 @@ def draw_empty_axes(theme: str = "light") -> Figure:
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Return a heat map as a Plotly figure, with each number in its cell; low numbers have strong colours."""
+    """Return a heat map as a Plotly figure, with each number in its cell; high numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
     bold = np.zeros(heat.values.shape, bool) if heat.is_bold is None else heat.is_bold
     texts = np.where(np.isnan(heat.values), "", np.vectorize(heat.written, otypes=[object])(heat.values))
     figure.add_heatmap(
         z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, showscale=False,
-        colorscale=[[0, colours.high], [1, colours.middle]],
+        colorscale=[[0, colours.middle], [1, colours.high]],
         text=np.where(bold, "<b>" + texts + "</b>", texts).tolist(),
         texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip

@@ -208,8 +208,9 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
         place = FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)
         values[place], differs[place] = 100 * np.mean(each), bool(signs.get((k, (gain, bias))))
     heat = HeatMap(
-        f"{capitalize_first(setting.names[k])}: test error in %, bold where it clearly differs from γ = 1, β = 0",
-        values, [typeset(gain) for gain in FIRST_GAINS], [typeset(bias) for bias in FIRST_BIASES],
+        f"{capitalize_first(setting.names[k])}: test error in %, bold where clearly different from γ = 1, β = 0",
+        values, [_name_value(gain, USUAL_START[0]) for gain in FIRST_GAINS],
+        [_name_value(bias, USUAL_START[1]) for bias in FIRST_BIASES],
         "initial bias β", "initial gain γ", (0.0, MAX_SHOWN_ERROR), "{:.0f}".format, differs,
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
@@ -217,6 +218,10 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
         f"Means over {setting.seeds} networks, each pair at its best learning rate. 90% is guessing.",
     )  # fmt: skip
+
+
+def _name_value(value: float, usual: float) -> str:
+    return f"{typeset(value)} (usual)" if value == usual else typeset(value)
 
 
 def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
@@ -272,7 +277,7 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], fo
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
     ends = [f"{number} end clearly {how}" for number, how in ((worse, "worse"), (better, "better")) if number]
-    extent = f"for {better + worse} of {count} other pairs: {join_words(ends, 'and')} than γ = 1, β = 0"
+    extent = f"for {better + worse} of {count} pairs: {join_words(ends, 'and')} than the usual γ = 1, β = 0"
     return Verdict(word, " ".join(texts), condition, extent=extent)
 
 

@@ -108,7 +108,7 @@ def describe_start(names: Iterable[str]) -> str:
 class HeatMap:
     """A heat map's numbers (rows, columns) and labels; NaN leaves a cell empty.
 
-    `ends`: the numbers at both ends of the colour scale; the lower end is the better one. `is_bold`: True for cells
+    `ends`: the numbers at both ends of the colour scale. `is_bold`: True for cells
     with bold numbers, (rows, columns).
     """
 

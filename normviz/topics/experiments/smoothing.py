@@ -165,14 +165,22 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
         curves.append(replace(curve, texts=[f"{mean:.1f}" for mean in curve.y]))
     marks = np.concatenate([curve.x for curve in curves]).tolist()
     names = [name.replace(" ", "<br>") for name in VARIANTS] * len(curves)
-    panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=marks, names=names)
+    panel = CurvePanel(
+        "Test error with neither, a learned ε, an L1 term, or both",
+        curves,
+        "",
+        "test error, %",
+        marks=marks,
+        names=names,
+    )
     said = "; ".join(
         f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for k, each in levels.items()
     )
     return FigureSpec(
         "levels", [panel], f"Test error by scheme and variant. {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}.",
+        f"Means of {setting.seeds} networks with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}."
+        + " Divisive norm averages over neighbouring units." * any(row.key == "divisive" for row in setting.rows),
     )  # fmt: skip
 
 
@@ -300,6 +308,6 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
     "centred inputs or without.",
-    lambda setting: "The small modification: ε, which is added to the variance, is learned. The sparse regularizer: an "
-    "L1 term in the loss pushes the centred inputs of every normalization towards 0. Networks have neither, one or "
-    f"both. Error: share of misread test digits, after {setting.digits} training digits.")  # fmt: skip
+    lambda setting: "Small modification: ε, which is added to the variance, is learned. Sparse regularizer: an L1 term "
+    "in the loss pushes the centred inputs of each normalization towards 0. Error: misread test digits, after training "
+    f"on {setting.digits}.")  # fmt: skip

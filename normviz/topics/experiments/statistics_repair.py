@@ -38,9 +38,9 @@ SHIFT_NAMES = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
 """Shifts of the test pictures."""
 
 SHIFT_WORDS = {
-    "bright": "every pixel (0 is black, 1 is white) is raised by the strength s, to at most 1",
-    "washed": "every pixel x (0 is black, 1 is white) becomes (1 − s) x + s, s being the strength",
-    "dim": "every pixel x (0 is black, 1 is white) becomes (1 − s) x, s being the strength",
+    "bright": "the strength s is added to every pixel (0 black, 1 white), up to 1",
+    "washed": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x + s",
+    "dim": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x",
 }
 """The shifts in sentences."""
 
@@ -56,9 +56,9 @@ SHOWN_BATCH_SIZE = 16
 """The size in the first figure."""
 
 LINE_STYLES = {
-    "batch norm, stored": SCHEME_STYLES["batch"],
-    "batch norm, new": 3,
-    f"batch norm, of each {SHOWN_BATCH_SIZE} test pictures": 4,
+    "batch norm, stored statistics": SCHEME_STYLES["batch"],
+    "batch norm, new statistics of 449 pictures": 3,
+    f"batch norm, new statistics of {SHOWN_BATCH_SIZE} pictures": 4,
     "layer norm": SCHEME_STYLES["layer"],
 }
 """Index of the curve style of each line in the first figure, by its name: whose statistics, and which."""
@@ -169,7 +169,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
     ]
     digit = load_digit_split(test=True)[0][0]
     panel = CurvePanel(
-        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures, and one of them", curves,
+        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures, with one digit as an example", curves,
         "strength s of the shift", "test error, %", marks=SHIFT_LEVELS,
         pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
     )  # fmt: skip
@@ -236,9 +236,8 @@ def _format_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]
     before, after, *_ = (
         100 * float(np.mean(each[middle])) for each in _collect_errors_by_level(ended_outcomes).values()
     )
-    return (
-        f"{answer} strength {typeset(HEADLINE_LEVEL)}, new statistics take errors from {before:.0f}% to {after:.0f}%."
-    )
+    level, change = typeset(HEADLINE_LEVEL), "lower" if signs[middle - 1] > 0 else "change"
+    return f"{answer} strength {level}, new statistics {change} errors from {before:.0f}% to {after:.0f}%."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
@@ -277,6 +276,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-    lambda setting: f"Networks learn handwritten digits. Then they read shifted ones: {SHIFT_WORDS[setting.shift]}. "
-    "Batch norm’s means and variances are those stored in training, or new ones of shifted pictures. Error: share of "
-    "misread pictures.")  # fmt: skip
+    lambda setting: f"Networks learn digits, then read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch norm uses "
+    "statistics (means and variances) stored in training, or new ones of shifted pictures. Error: misread digits."
+)  # fmt: skip
