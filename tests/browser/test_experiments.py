@@ -86,7 +86,7 @@ CONTROLS = """() => [...document.querySelectorAll(
 def test_run_progress_and_curve_are_in_sight_while_it_trains_and_the_curve_grows_in_place(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server, LONG + "3")
-    assert page.evaluate(IN_SIGHT, ".st-key-start-run button")
+    assert page.evaluate(IN_SIGHT, ".st-key-start-run")
     run(page)
     page.locator(".st-key-curves .nv-plot[data-drawn]").wait_for(timeout=STARTED)
     soon(page, lambda: share(page) > 0)
@@ -106,9 +106,9 @@ def test_run_progress_and_curve_are_in_sight_while_it_trains_and_the_curve_grows
 def test_the_first_screen_has_a_result_and_few_controls(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    page.get_by_text("The result below was computed in advance.").wait_for()
+    button(page, "Run it yourself · about").wait_for()
     assert page.evaluate(IN_SIGHT, ".st-key-lead .nv-graph")
-    for words in ("Data and network:", "So the claim"):
+    for words in ("Data and network:", "The claim"):
         expect(page.get_by_text(words)).to_be_in_viewport(ratio=1)
     assert len(page.evaluate(CONTROLS)) <= 25
     for topic, experiments in TOPICS.items():
@@ -123,7 +123,7 @@ def test_the_first_screen_has_a_result_and_few_controls(page, server):
 
 def test_a_phone_shows_claim_run_and_figure(phone, server):
     open_page(phone, server)
-    for selector in (".st-key-question", ".st-key-start-run button", ".st-key-work h3"):
+    for selector in (".st-key-question", ".st-key-start-run", ".st-key-work h3"):
         assert phone.evaluate(IN_SIGHT, selector), selector
     assert phone.locator(".st-key-lead .nv-graph").first.bounding_box()["y"] < 700
     phone.get_by_role("button", name="Change").click()
@@ -138,7 +138,7 @@ def test_a_presentation_has_room_for_the_figure(page, server):
     open_page(page, server, "?present=1")
     soon(page, lambda: page.locator(".st-key-lead .nv-graph").first.bounding_box()["height"] >= 0.6 * 1080)
     settle(page)
-    for selector in (".st-key-question", ".st-key-start-run button", ".st-key-lead .nv-graph"):
+    for selector in (".st-key-question", ".st-key-start-run", ".st-key-lead .nv-graph"):
         assert page.evaluate(IN_SIGHT, selector), selector
 
 

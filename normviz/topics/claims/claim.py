@@ -71,7 +71,7 @@ class ExperimentCheck:
 
 CheckFunction = Callable[[int], Iterable[Trial]]
 Check = CheckFunction | ExperimentCheck
-"""A function from the first seed to the trials; or the experiments that decide the claim."""
+"""A function from a seed to the trials; or the experiments that decide the claim."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,14 @@ class Claim:
         id: in links and on the command line.
         sources: keys of `SOURCES`.
         expected: the verdict on record; "opinion" if no number can decide.
-        check: the measurement.
+        check: the measurement, which runs with each of several seeds.
         see: the link to the page that shows it: "/compare?schemes=layer,instance".
         says: the claim in our own words, a sentence.
         short: the same in a few words, where `says` is long.
         condition: the reason of the verdict in at most ten words; then its conditions, or the correct statement.
         long: True if the check takes more than a second.
         asked: True if the sources ask a question, which this claim answers.
+        once: True if the check runs once, with the first seed, since it draws further seeds itself.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Claim:
     condition: str
     long: bool = False
     asked: bool = False
+    once: bool = False
     short: str = ""
 
     @property

@@ -17,6 +17,8 @@ from normviz.jobs.results import ArrayJob, Arrays, Results, is_complete
 from normviz.jobs.spec import JobStep
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
 from normviz.topics.claims.claim_list import CLAIMS
+from normviz.topics.claims.seeds import list_seeds
+from normviz.topics.claims.trials import join_trials
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.experiment import Experiment
 
@@ -63,7 +65,8 @@ def measure_claim(claim: Claim, seed: int) -> Evidence:
     """Run a claim's check in this process and return its evidence, from `seed` on."""
     if isinstance(claim.check, ExperimentCheck):
         raise TypeError(f"{claim.id} is decided by experiments")
-    return Evidence(tuple(claim.check(seed)), opinion=claim.expected == "opinion")
+    runs = [claim.check(each) for each in ([seed] if claim.once else list_seeds(seed))]
+    return Evidence([join_trials(trials) for trials in zip(*runs, strict=True)], opinion=claim.expected == "opinion")
 
 
 def list_claim_jobs(claim: Claim, seed: int) -> tuple[ArrayJob, ...]:

@@ -1,8 +1,8 @@
 """Trials: the measurements of claims, and their comparison with bounds."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Trial:
         what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1"; in
             small letters but for names and symbols.
         holds: True if the measurement agrees with the claim.
-        values: the numbers, one per seed; or one number that depends on no seed; or none.
+        values: the numbers, one or more per seed, or none.
         fact: True for a premise of the verdict instead of the claim itself. It has to hold: for example that the
             case is not empty, the right statement where the claim is wrong, or the condition.
     """
@@ -51,18 +51,32 @@ class Trial:
         }
 
 
-def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:
+Numbers = SupportsFloat | Sequence[float] | np.ndarray
+"""One number of a measurement, or several."""
+
+
+def expect_equal(description: str, values: Numbers, fact: bool = False) -> Trial:
     """Return a trial that holds if all relative differences are at most float64's rounding; `fact`: see `Trial`."""
     return expect_at_most(description, values, RELATIVE_TOLERANCES["float64"], fact)
 
 
-def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
+def expect_at_least(description: str, values: Numbers, minimum: float, fact: bool = False) -> Trial:
     """Return a trial that holds if every value is finite and at least `minimum`; `fact`: see `Trial`."""
-    found = tuple(values)
+    found = _list_numbers(values)
     return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
 
 
-def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
+def expect_at_most(description: str, values: Numbers, maximum: float, fact: bool = False) -> Trial:
     """Return a trial that holds if every value is at most `maximum`; `fact`: see `Trial`."""
-    found = tuple(values)
+    found = _list_numbers(values)
     return Trial(description, all(each <= maximum for each in found), found, fact)
+
+
+def _list_numbers(values: Numbers) -> tuple[float, ...]:
+    return tuple(np.ravel(np.asarray(values, float)).tolist())
+
+
+def join_trials(trials: Sequence[Trial]) -> Trial:
+    """Join a trial's outcomes from several seeds: it holds if it holds for each, and has the values of all."""
+    values = tuple(value for trial in trials for value in trial.values)
+    return Trial(trials[0].what, all(trial.holds for trial in trials), values, trials[0].fact)

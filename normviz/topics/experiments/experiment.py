@@ -40,20 +40,24 @@ class Experiment(ExperimentText):
         list_jobs: (setting) -> its jobs.
         report: (setting, results) -> the report; also of some results, or none.
         about: (setting) -> the data and the network, in a line.
+        test: (setting) -> how the claim is tested, with every word that headline and figure use; "" leaves it out.
     """
 
     setting: type[Any]
     list_jobs: Callable[[Any], Sequence[ArrayJob]]
     report: Callable[[Any, Results], Report]
     about: Callable[[Any], str]
+    test: Callable[[Any], str] = lambda _: ""
 
     @classmethod
     def of(
         cls, key: str, setting: type[Any], list_jobs: Callable[[Any], Sequence[ArrayJob]],
         report: Callable[[Any, Results], Report], about: Callable[[Any], str],
+        test: Callable[[Any], str] = lambda _: "",
     ) -> Self:  # fmt: skip
         """Make the experiment `key`, with its texts from `EXPERIMENT_TEXTS`."""
-        return cls(**vars(EXPERIMENT_TEXTS[key]), setting=setting, list_jobs=list_jobs, report=report, about=about)
+        texts = vars(EXPERIMENT_TEXTS[key])
+        return cls(**texts, setting=setting, list_jobs=list_jobs, report=report, about=about, test=test)
 
     def estimate_seconds(self, setting: Any) -> float:
         """Return the expected seconds of all jobs of a setting on one core of the reference machine."""
@@ -86,6 +90,9 @@ class Setting:
 
     weighted: ClassVar[bool] = True
     """True if the normalized values come from a layer's weights, so that weight schemes apply."""
+
+    has_scheme_curves: ClassVar[bool] = True
+    """True if the first figure draws the chosen schemes; their buttons then stand above it, not under "Advanced"."""
 
     @property
     def networks(self) -> tuple[int, ...]:

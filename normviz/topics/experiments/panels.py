@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from normviz.describe.wording import format_duration
 from normviz.jobs.fallback import format_device_list
 from normviz.jobs.results import Results, is_complete
 from normviz.topics.experiments import experiment_runs, state
 from normviz.topics.experiments.controls import colour_schemes
-from normviz.topics.experiments.examples import find_example
+from normviz.topics.experiments.examples import ExampleResults, find_example
 from normviz.topics.experiments.experiment import Setting, format_run_command
 from normviz.topics.experiments.figures import (
     compute_figure_height,
@@ -31,12 +32,6 @@ from normviz.web.components.plot import show_figure
 
 CACHED_NOTE = "The result is cached."
 
-RUN_LABELS = ("Run", "Run the rest")
-"""Labels of the buttons that start and continue a run."""
-
-EXAMPLE_RUN_LABELS = ("Run it yourself", "Run the rest")
-"""Labels of these buttons beside an example result."""
-
 AUTOSTART_KEY = f"{state.PAGE} wanted"
 """Session key of the request that the next setting starts by itself."""
 
@@ -47,14 +42,17 @@ LEAD_HEIGHT = "var(--nv-lead)"
 """Height of the first figure, which fits the screen below the controls (style.css)."""
 
 
-def show(view: View, theme: str) -> None:
-    """Show the view's experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
+def show(row: DeltaGenerator, view: View, theme: str) -> None:
+    """Show the view's experiment and its results as they arrive; raise InvalidInput for an invalid setting.
+
+    The button that starts a run is drawn in `row`.
+    """
     experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     run = experiment_runs.open_jobs_run(
         tuple(experiment.list_jobs(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
     )
     with st.container(key="work", gap="small"):
-        show_run(run, view, setting, theme)
+        show_run(run, row, view, setting, theme)
     with st.container(key="method"):
         if experiment.rules:
             st.caption(f"**Comparison.** {experiment.rules}")
@@ -62,12 +60,16 @@ def show(view: View, theme: str) -> None:
             st.code(format_run_command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
-    """Show the progress of a run and its results so far, and refresh them while it runs.
+def show_run(run: PageRun, row: DeltaGenerator, view: View, setting: Setting, theme: str) -> None:
+    """Show the progress of a run, or in `row` the button that starts it, and its results; refresh them while it runs.
 
     Without a complete result on this server, the shipped example result is shown.
     """
     experiment, working = state.get_shown_experiment(view), run.poll()
+    example = None if working or not run.find_missing_jobs() else find_example(experiment.key, run.shown)
+    if not working:
+        with row:
+            draw_run_button(run, example, partial(rerun_with_new_seeds, view))
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
@@ -75,10 +77,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
         complete = len(found) == len(run.shown) and all(map(is_complete, found.values()))
         if run.poll() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
-        example = None if working or complete else find_example(experiment.key, run.shown)
-        labels, note = (EXAMPLE_RUN_LABELS, _describe_example(found, run)) if example else (RUN_LABELS, "")
-        origin = f"Computed with normviz {example.version}." if example else None
-        show_run_status(run, found, labels, note, origin, partial(rerun_with_new_seeds, view))
+        show_run_status(run, found)
         results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             if results or working:
@@ -101,12 +100,6 @@ def rerun_with_new_seeds(view: View) -> None:
     st.session_state[AUTOSTART_KEY] = True
 
 
-def _describe_example(found: Results, run: PageRun) -> str:
-    words = "The result below was computed in advance."
-    ready = sum(map(is_complete, found.values()))
-    return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
-
-
 def show_missing_result(view: View) -> None:
     """Show an invitation to run a setting without results, and a button that loads the default setting's results."""
     experiment = state.get_shown_experiment(view)
@@ -119,51 +112,44 @@ def show_missing_result(view: View) -> None:
             )
 
 
-def show_run_status(
-    run: PageRun,
-    results: Results,
-    labels: tuple[str, str] = RUN_LABELS,
-    note: str = "",
-    origin: str | None = None,
-    on_repeat: Callable[[], None] | None = None,
-) -> None:
-    """Show the progress of a run with buttons to start, pause, cancel or repeat it, labelled by `labels` and `note`.
+def draw_run_button(run: PageRun, example: ExampleResults | None, on_repeat: Callable[[], None]) -> None:
+    """Draw the button that starts or continues a run, beside an example result or none; of a done run, its results'.
 
-    Args:
-        run: the run.
-        results: of its jobs so far.
-        labels: labels of the button that starts all jobs, or the rest of them.
-        note: the text beside that button; by default the number of done parts.
-        origin: the tooltip of that text.
-        on_repeat: callback of the button that runs other seeds when this run is done; None: no button.
+    `on_repeat`: callback of the button that runs other seeds when this run is done.
     """
-    ready, whole = sum(map(is_complete, results.values())), len(run.shown)
-    with st.container(horizontal=True, vertical_alignment="center", key="run"):
-        if run.poll():
+    missing, whole = len(run.find_missing_jobs()), len(run.shown)
+    if missing:
+        label = "Run the rest" if missing < whole else "Run it yourself" if example else "Run"
+        ready = f"{whole - missing} of {whole} parts are done." if missing < whole else ""
+        origin = f"The result shown was computed in advance, with normviz {example.version}." if example else ""
+        st.button(
+            f"{label} · about {format_duration(run.estimate_seconds())}",
+            on_click=run.start,
+            key="start run",
+            type="secondary" if example else "primary",
+            help=f"{origin} {ready}".strip() or None,
+        )
+    else:
+        results = experiment_runs.find_results(run).values()
+        devices = format_device_list(str(arrays["device"]) for arrays in results)
+        has_no_disk = experiment_runs.get_archive().disk.failed
+        storage = "On this server until it restarts: its disk takes no results." if has_no_disk else CACHED_NOTE
+        st.button("Run with other seeds", on_click=on_repeat, key="run again")
+        st.caption(f"Computed on the {devices}. {storage}", width="content")
+
+
+def show_run_status(run: PageRun, results: Results) -> None:
+    """Show the progress of a run with its `results` so far and buttons to pause and cancel it, and its error if any."""
+    if run.poll():
+        with st.container(horizontal=True, vertical_alignment="center", key="run"):
             st.button("Cancel", on_click=run.stop, key="cancel run")
             paused = run.request is not None and run.request.paused
             if paused:
                 st.button("Resume", on_click=run.start, key="resume run", type="primary")
             else:
                 st.button("Pause", on_click=run.pause, key="pause run")
+            ready = sum(map(is_complete, results.values()))
             st.progress(experiment_runs.compute_progress(run, results), _describe_progress(run, ready), width="stretch")
-        elif ready < whole:
-            label = labels[ready > 0]
-            st.button(
-                f"{label} · about {format_duration(run.estimate_seconds())}",
-                on_click=run.start,
-                key="start run",
-                type="secondary" if note else "primary",
-            )
-            told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
-            st.markdown(note or told, width="content", help=origin)
-        else:
-            if on_repeat is not None:
-                st.button("Run with other seeds", on_click=on_repeat, key="run again")
-            devices = format_device_list(str(arrays["device"]) for arrays in results.values())
-            has_no_disk = experiment_runs.get_archive().disk.failed
-            storage = "On this server until it restarts: its disk takes no results." if has_no_disk else CACHED_NOTE
-            st.caption(f"Computed on the {devices}. {storage}")
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged_results(run.shown):
@@ -200,9 +186,9 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     """
     figures = sorted(report.figures, key=lambda each: is_running and not has_step_axis(each))
     verdict = report.verdict
-    why = f" {verdict.why or why}" if verdict.word != "open" else ""
+    reason = verdict.why or (why if verdict.word != "open" else "")
     st.markdown(f"### {report.headline}")
-    st.markdown(f"So the claim {verdict.text[0].lower()}{verdict.text[1:]}.{why}")
+    st.markdown(f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
     with st.container(key="lead"):
         if figures:
             st.markdown(figures[0].note)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
-from normviz.core.text import join_words
+from normviz.core.text import capitalize_first, join_words
 from normviz.describe.seeds import estimate_band
 
 VerdictKey = Literal["holds", "holds-if", "wrong", "opinion", "open"]
@@ -16,7 +16,7 @@ VERDICT_TEXTS: dict[VerdictKey, str] = {
     "holds-if": "Holds under a condition",
     "wrong": "Does not hold here",
     "opinion": "Is not decided by numbers",
-    "open": "Is not decided yet",
+    "open": "Is not decided here",
 }
 """Texts of the possible verdicts, as words behind "The claim"."""
 
@@ -43,12 +43,12 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict in words; "holds-if" with its extent: "Holds for batches of 2"."""
+        """The verdict in words, to follow "The claim"; "holds-if" with its extent: "Holds for batches of 2"."""
         return f"Holds {self.extent}" if self.word == "holds-if" and self.extent else VERDICT_TEXTS[self.word]
 
 
 def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: str = "") -> str:
-    """Return in words where a claim holds, to follow "Holds": "for batches of 2, is unclear for 4".
+    """Return in words where a claim holds, to follow "Holds": "for batches of 2. For 4, this is not clear".
 
     Args:
         signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
@@ -57,12 +57,12 @@ def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: st
 
     Example:
         >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
-        'for batches of 2, is unclear for 4 and does not hold for 8'
+        'for batches of 2. For 4, this is not clear. For 8, it does not hold'
     """
-    starts = {1: f"{preposition} {noun}", 0: f"is unclear {preposition} ", -1: f"does not hold {preposition} "}
-    groups = {sign: [name for name, each in signs.items() if each == sign] for sign in starts}
-    parts = [f"{starts[sign]}{join_words(names, 'and')}" for sign, names in groups.items() if names]
-    return join_words(parts, "and") if parts else ""
+    ends = {1: "", 0: ", this is not clear", -1: ", it does not hold"}
+    groups = {sign: [name for name, each in signs.items() if each == sign] for sign in ends}
+    parts = [f"{preposition} {join_words(names, 'and')}{ends[sign]}" for sign, names in groups.items() if names]
+    return ". ".join([parts[0].replace(" ", f" {noun}", 1), *map(capitalize_first, parts[1:])]) if parts else ""
 
 
 def combine_verdict_keys(words: Iterable[VerdictKey]) -> VerdictKey:

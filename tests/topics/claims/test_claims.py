@@ -9,7 +9,7 @@ from pairs import mark_heavy_except
 from normviz.topics.claims.claim import Evidence
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
 from normviz.topics.claims.jobs import measure_claim
-from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.seeds import list_seeds
 from normviz.topics.claims.shipped import find_shipped_evidence
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.trials import Trial
@@ -103,7 +103,7 @@ def test_a_verdict_comes_of_the_trials_and_is_open_where_a_fact_fails(trials, ve
 
 
 def test_behind_the_last_seed_comes_the_first():
-    assert repeat_over_seeds(9998, float) == (9998, 9999, 0, 1, 2)
+    assert list_seeds(9998) == [9998, 9999, 0, 1, 2]
 
 
 def test_an_opinion_is_one_as_long_as_what_it_rests_on_holds():

@@ -37,7 +37,7 @@ def test_experiments_that_differ_give_a_condition_and_one_that_is_open_leaves_al
 
 def test_the_evidence_is_what_the_experiments_say_each_with_its_condition():
     evidence = Evidence((), verdicts=[Verdict("holds", "3 of 3.", "100 steps."), Verdict("open", "Not trained yet.")])
-    assert evidence.text == "Holds here: 3 of 3. Conditions: 100 steps. Is not decided yet: Not trained yet."
+    assert evidence.text == "Holds here: 3 of 3. Conditions: 100 steps. Is not decided here: Not trained yet."
 
 
 @pytest.mark.parametrize("claim", [claim for claim in TRIED if CLAIMS[claim].expected != "open"])

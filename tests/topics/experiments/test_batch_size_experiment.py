@@ -66,7 +66,7 @@ def test_what_small_batches_cost_all_is_not_batch_norms():
 @pytest.mark.parametrize("small", SMALL_SIZES)
 def test_what_is_seen_at_one_small_size_only_is_a_condition(small):
     found, other = verdict(lambda n: 0.3 if n == small else 0.02), sum(SMALL_SIZES) - small
-    assert (found.word, found.text) == ("holds-if", f"Holds for batches of {small} and is unclear for {other}")
+    assert (found.word, found.text) == ("holds-if", f"Holds for batches of {small}. For {other}, this is not clear")
 
 
 def test_batch_norm_that_is_better_on_few_is_wrong():

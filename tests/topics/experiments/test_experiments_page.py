@@ -114,14 +114,14 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
     assert any(EXPERIMENTS[key].about(EXPERIMENTS[key].setting()) in text for text in texts(at.caption))
-    (reason,) = (text for text in texts(at.markdown) if text.startswith("So the claim "))
-    assert (EXPERIMENTS[key].why or "the border") in reason or "is not decided yet" in reason
+    (reason,) = (text for text in texts(at.markdown) if text.startswith("The claim "))
+    assert (EXPERIMENTS[key].why or "the border") in reason or "is not decided here" in reason
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
     if get_example_path(key).exists():
-        (note,) = (each for each in at.markdown if each.value == "The result below was computed in advance.")
-        assert note.proto.help == f"Computed with normviz {normviz.__version__}."
+        help_text = at.button(key="start run").help
+        assert help_text == f"The result shown was computed in advance, with normviz {normviz.__version__}."
         assert plots(at).keys() - {"blank"}
     else:
         assert "Press **Run**" in said(at)
@@ -160,7 +160,7 @@ def shipped(monkeypatch):
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
     assert headlines(at) == ["### Batches of 2: layer norm has 25% test error."]
-    assert "The result below was computed in advance." in texts(at.markdown)
+    assert at.button(key="start run").help == "The result shown was computed in advance, with normviz 0.0.1."
     assert re.fullmatch(r"Run it yourself · about \d+ seconds?", at.button(key="start run").label)
     at = press(at, "start run")
     assert held.waits.wait(SOON)  # it really trains
@@ -168,10 +168,10 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
     (bar,) = at.get("progress")
     assert bar.proto.value < 20
     assert "25%" not in said(at)
-    assert "computed in advance" not in said(at)
+    assert "start run" not in keys(at)
     held.go_on.set()
     at = settled(at)
-    assert "computed in advance" not in said(at)
+    assert "start run" not in keys(at)
     assert "25%" not in "".join(headlines(at))
     assert any("The result is cached" in text for text in texts(at.caption))
 
@@ -191,7 +191,7 @@ def test_a_setting_without_a_result_leads_to_the_default():
     assert "Press **Run**" in said(at)
     assert "Changed: " in " ".join(texts(at.caption))
     at = press(at, "show default")
-    assert "computed in advance" in said(at)
+    assert "computed in advance" in at.button(key="start run").help
     assert at.query_params == {}
     assert at.code[0].value == "normviz experiment batch-size"
 
@@ -209,7 +209,7 @@ def test_other_seeds_are_run_at_once(held):
 def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
-    for place, number in ((2, 1), (3, 2)):  # behind "No norm"
+    for place, number in ((1, 1), (2, 2)):
         assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[number]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
     assert [lines[name] for name in ("Batch", "Layer")] == list(THEMES["light"].lines[1:3])

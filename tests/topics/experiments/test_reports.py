@@ -66,14 +66,14 @@ def test_a_band_is_scaled_with_its_ends():
 
 def test_a_verdict_under_a_condition_names_it():
     part = Verdict("holds-if", "So.", extent=describe_extent({"rate 0.01": 1, "the best rates": 0}, "at"))
-    assert part.text == "Holds at rate 0.01 and is unclear at the best rates"
+    assert part.text == "Holds at rate 0.01. At the best rates, this is not clear"
     found = join_verdicts({"A": Verdict("holds", "So."), "B": part, "C": Verdict("wrong", "No.")})
     assert (
         found.text
-        == "Holds for A. It holds for B at rate 0.01 and is unclear at the best rates. It does not hold for C"
+        == "Holds for A. It holds for B at rate 0.01. At the best rates, this is not clear. It does not hold for C"
     )
     assert found.says == "So. No."
-    assert join_verdicts({"A": Verdict("holds", "So."), "B": Verdict("open", "")}).text == "Is not decided yet"
+    assert join_verdicts({"A": Verdict("holds", "So."), "B": Verdict("open", "")}).text == "Is not decided here"
 
 
 def test_rows_become_columns():

@@ -1,19 +1,17 @@
 """Claims about batch norm in training and in inference."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
 
 import numpy as np
 
 from normviz.core.backward import compute_gradients
-from normviz.core.equality import find_largest_difference
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_uneven
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_differences
+from normviz.topics.claims.checks.tensors import compute_residual
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.gradients import scaling
 from normviz.topics.gradients.autograd import differentiate_by_autograd
@@ -71,24 +69,19 @@ SCALING_LINK = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&del
 def check_output_moments(seed: int) -> Iterator[Trial]:
     """Yield trials that measure the mean and variance of x̂ over N, H, W, at ε = 0 and, where x is small, with ε."""
 
-    def furthest(scale: float, eps: float, smoothed: bool, each: int) -> float:
-        x = scale * sample_uneven(CONV_BATCH_SHAPE, each)
-        variance = x.var(BATCH_NORM_AXES)
-        expected = variance / (variance + eps) if smoothed else 1
-        return float(np.abs(normalize(x, SCHEMES["batch"], eps).xhat.var(BATCH_NORM_AXES) - expected).max())
+    def compute_moments(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+        xhat = normalize(x, SCHEMES["batch"], eps).xhat
+        return xhat.mean(BATCH_NORM_AXES), xhat.var(BATCH_NORM_AXES)
 
-    def mean(each: int) -> float:
-        return float(
-            np.abs(normalize(sample_uneven(CONV_BATCH_SHAPE, each), SCHEMES["batch"]).xhat.mean(BATCH_NORM_AXES)).max()
-        )
-
-    little = partial(furthest, 0.001, DEFAULT_EPS)
+    x = sample_uneven(CONV_BATCH_SHAPE, seed)
+    yield expect_equal("largest mean of a channel of x̂ over N, H, W", np.abs(compute_moments(x, DEFAULT_EPS)[0]).max())
+    gap = np.abs(compute_moments(x, 0.0)[1] - 1).max()
+    yield expect_equal("largest distance of the variance of a channel of x̂ from 1 at ε = 0", gap)
     tiny = "at ε = 10⁻⁵, of an x a thousandth as large, largest distance of the variance of a channel of x̂"
-    yield expect_equal("largest mean of a channel of x̂ over N, H, W", repeat_over_seeds(seed, mean))
-    values = repeat_over_seeds(seed, partial(furthest, 1.0, 0.0, False))
-    yield expect_equal("largest distance of the variance of a channel of x̂ from 1 at ε = 0", values)
-    yield expect_equal(f"{tiny} from 1", repeat_over_seeds(seed, partial(little, False)))
-    yield expect_equal(f"{tiny} from var/(var + ε)", repeat_over_seeds(seed, partial(little, True)), fact=True)
+    small, found = (0.001 * x).var(BATCH_NORM_AXES), compute_moments(0.001 * x, DEFAULT_EPS)[1]
+    yield expect_equal(f"{tiny} from 1", np.abs(found - 1).max())
+    gap = np.abs(found - small / (small + DEFAULT_EPS)).max()
+    yield expect_equal(f"{tiny} from var/(var + ε)", gap, fact=True)
 
 
 @CLAIMS.add("B02", "004", "holds", f"/running?batch={SMALLEST_BATCH}",
@@ -99,32 +92,17 @@ def check_output_moments(seed: int) -> Iterator[Trial]:
     "positions of one picture are not independent, and a bias is left (X01).")  # fmt: skip
 def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     """Yield trials that compare m/(m−1) · E[σ²] over pairs of digits with the variance of all, behind a dense layer."""
-
-    @lru_cache(maxsize=16)
-    def pairs(each: int) -> effects.SampledStatistics:
-        return effects.sample_batch_statistics(Setting("dense", drift=0.0, seed=each), sizes=(SMALLEST_BATCH,))
-
-    def exactly(each: int) -> float:
-        found = pairs(each)
-        return find_largest_difference(
-            found._replace(variance=found.expected).corrected_variance[0], found.population.variance
-        ).residual
-
-    def drawn(each: int) -> float:
-        found = pairs(each)
-        factor, draws = found.corrected_variance / found.variance, effects.DIGITS_PER_SIZE // SMALLEST_BATCH
-        error = factor * found.expected_variance_error / np.sqrt(draws)
-        return float((np.abs(found.corrected_variance - found.population.variance) / error).max())
-
-    def missing(each: int) -> float:
-        return float((1 - pairs(each).variance / pairs(each).population.variance).min())
-
-    values = repeat_over_seeds(seed, exactly)
-    yield expect_equal("difference of m/(m−1) · E[σ²] from the variance of all digits, exactly", values)
+    found = effects.sample_batch_statistics(Setting("dense", drift=0.0, seed=seed), sizes=(SMALLEST_BATCH,))
+    population, corrected = found.population.variance, found.corrected_variance
+    exact = found._replace(variance=found.expected).corrected_variance[0]
+    gap = compute_residual(exact, population)
+    yield expect_equal("difference of m/(m−1) · E[σ²] from the variance of all digits, exactly", gap)
+    draws = effects.DIGITS_PER_SIZE // SMALLEST_BATCH
+    error = corrected / found.variance * found.expected_variance_error / np.sqrt(draws)
     what = "difference of m/(m−1) · E[σ²] from the variance of all digits over many draws, in standard errors"
-    yield expect_at_most(what, repeat_over_seeds(seed, drawn), MAX_STANDARD_ERRORS)
-    values = repeat_over_seeds(seed, missing)
-    yield expect_at_least("share of the variance of all digits that E[σ²] misses", values, 0.4, fact=True)
+    yield expect_at_most(what, (np.abs(corrected - population) / error).max(), MAX_STANDARD_ERRORS)
+    missing = (1 - found.variance / population).min()
+    yield expect_at_least("share of the variance of all digits that E[σ²] misses", missing, 0.4, fact=True)
 
 
 @CLAIMS.add("B03", "001", "holds", "/running?mode=inference&framework=keras",
@@ -135,43 +113,32 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     "parameters do not stop it; evaluation mode does.")  # fmt: skip
 def check_inference_map(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how exactly inference is one affine map, and how far moving averages lag behind."""
-    keras, momentum = CONVENTIONS["keras"], 0.9
+    setting, keras, momentum = Setting(seed=seed), CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
-
-    def folded(each: int) -> float:
-        setting, seen = Setting(seed=each), trace_stream(Setting(seed=each))
-        averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, keras, momentum)
-        return effects.fold_and_compare_outputs(setting, averages.final_averages)[1]
-
-    def lagging(behind: int, each: int) -> float:
-        setting, whole = Setting(seed=each), compute_population(Setting(seed=each))
-        averages = compute_running_averages(*whole, setting.element_count, keras, momentum)
-        return find_largest_difference(averages.final_averages.mean, whole.mean[-1 - behind]).residual
-
-    what = "difference of the outputs with batch norm folded into the weights from those step by step"
-    yield expect_equal(what, repeat_over_seeds(seed, folded))
-    what = "difference of the moving average from the latest mean, while the weights drift"
-    yield expect_at_least(what, repeat_over_seeds(seed, partial(lagging, 0)), 1e-4, fact=True)
-    yield expect_at_most(
-        f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its "
-        f"start after {BATCHES} batches",
-        repeat_over_seeds(seed, partial(lagging, steps)),
-        MAX_START_REMAINDER,
-        fact=True,
+    seen, whole = trace_stream(setting), compute_population(setting)
+    averages, of_whole = (
+        compute_running_averages(*moments, setting.element_count, keras, momentum).final_averages
+        for moments in ((seen.mean, seen.variance), whole)
     )
+    latest, earlier = (compute_residual(of_whole.mean, whole.mean[-1 - behind]) for behind in (0, steps))
+    what = "difference of the outputs with batch norm folded into the weights from those step by step"
+    yield expect_equal(what, effects.fold_and_compare_outputs(setting, averages)[1])
+    what = "difference of the moving average from the latest mean, while the weights drift"
+    yield expect_at_least(what, latest, 1e-4, fact=True)
+    what = (
+        f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its start "
+        f"after {BATCHES} batches"
+    )
+    yield expect_at_most(what, earlier, MAX_START_REMAINDER, fact=True)
 
 
-def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[float, ...]:
-    """Return how far weights aW alter x̂ ("xhat") or the gradient by inputs ("du") or weights ("dw"), by seed.
+def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> float:
+    """Return how far weights aW alter x̂ ("xhat") or the gradient by inputs ("du") or weights ("dw").
 
-    Each value is the largest relative difference over all a of `WEIGHT_FACTORS`, at ε = 0.
+    It is the largest relative difference over all a of `WEIGHT_FACTORS`, at ε = 0.
     """
-
-    def worst(each: int) -> float:
-        at = scaling.make_linear_layer(CONV_BATCH_SHAPE, each)
-        return max(getattr(scaling.measure_scaling_gaps(SCHEMES[scheme], at, a, 0.0), quantity) for a in WEIGHT_FACTORS)
-
-    return repeat_over_seeds(seed, worst)
+    layer = scaling.make_linear_layer(CONV_BATCH_SHAPE, seed)
+    return max(getattr(scaling.measure_scaling_gaps(SCHEMES[scheme], layer, a, 0.0), quantity) for a in WEIGHT_FACTORS)
 
 
 @CLAIMS.add("B04", "004", "holds", SCALING_LINK,
@@ -181,23 +148,13 @@ def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[fl
     "small a makes a difference.")  # fmt: skip
 def check_output_invariance(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ of aW with x̂ of W at three a > 0, x̂ of −aW with its negative, and both with ε."""
-
-    def negative(each: int) -> float:
-        return scaling.measure_sign_gap(
-            SCHEMES["batch"], scaling.make_linear_layer(CONV_BATCH_SHAPE, each), WEIGHT_FACTORS[1], 0.0
-        )
-
-    def smoothed(each: int) -> float:
-        return scaling.measure_scaling_gaps(
-            SCHEMES["batch"], scaling.make_linear_layer(CONV_BATCH_SHAPE, each), WEIGHT_FACTORS[0], DEFAULT_EPS
-        ).xhat
-
-    values = measure_worst_scaling_gap("batch", "xhat", seed)
-    yield expect_equal("largest difference between x̂ of aW and of W, at a = 0.01, 3 and 100, ε = 0", values)
-    values = repeat_over_seeds(seed, negative)
-    yield expect_equal("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", values, fact=True)
-    what = "largest difference between x̂ of aW and of W, at a = 0.01, ε = 10⁻⁵"
-    yield expect_at_least(what, repeat_over_seeds(seed, smoothed), 1e-4, fact=True)
+    layer, batch = scaling.make_linear_layer(CONV_BATCH_SHAPE, seed), SCHEMES["batch"]
+    gap = measure_worst_scaling_gap("batch", "xhat", seed)
+    yield expect_equal("largest difference between x̂ of aW and of W, at a = 0.01, 3 and 100, ε = 0", gap)
+    gap = scaling.measure_sign_gap(batch, layer, WEIGHT_FACTORS[1], 0.0)
+    yield expect_equal("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", gap, fact=True)
+    gap = scaling.measure_scaling_gaps(batch, layer, WEIGHT_FACTORS[0], DEFAULT_EPS).xhat
+    yield expect_at_least("largest difference between x̂ of aW and of W, at a = 0.01, ε = 10⁻⁵", gap, 1e-4, fact=True)
     what = "largest difference between x̂ of aW and of W without batch norm, at a = 100"
     yield expect_at_least(what, measure_worst_scaling_gap("none", "xhat", seed), 1.0, fact=True)
 
@@ -235,24 +192,14 @@ def check_weight_gradient(seed: int) -> Iterator[Trial]:
     condition="They agree with PyTorch's automatic gradients.")  # fmt: skip
 def check_batch_norm_gradients(seed: int) -> Iterator[Trial]:
     """Yield trials that compare batch norm's gradients in its paper's formulas, and in this app, with autograd's."""
-
-    def printed(each: int) -> float:
-        at = make_small_tensors(SCHEMES["batch"], CONV_BATCH_SHAPE, each)
-        return find_largest_difference(
-            compute_published_gradient(at, DEFAULT_EPS),
-            differentiate_by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)["dx"],
-        ).residual
-
-    def ours(each: int) -> float:
-        at = make_small_tensors(SCHEMES["batch"], CONV_BATCH_SHAPE, each)
-        found = compute_gradients(at.x, at.dy, SCHEMES["batch"], DEFAULT_EPS, at.gain, at.bias)
-        others = differentiate_by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)
-        return max(find_largest_difference(getattr(found, name), other).residual for name, other in others.items())
-
-    values = repeat_over_seeds(seed, printed)
-    yield expect_equal("largest difference of ∂L/∂x, line by line as printed, from autograd's", values)
-    values = repeat_over_seeds(seed, ours)
-    yield expect_equal("largest difference of this app's ∂L/∂x, ∂L/∂γ and ∂L/∂β from autograd's", values)
+    scheme = SCHEMES["batch"]
+    at = make_small_tensors(scheme, CONV_BATCH_SHAPE, seed)
+    exact = differentiate_by_autograd(scheme, at, DEFAULT_EPS)
+    gap = compute_residual(compute_published_gradient(at, DEFAULT_EPS), exact["dx"])
+    yield expect_equal("largest difference of ∂L/∂x, line by line as printed, from autograd's", gap)
+    found = compute_gradients(at.x, at.dy, scheme, DEFAULT_EPS, at.gain, at.bias)
+    gap = max(compute_residual(getattr(found, name), other) for name, other in exact.items())
+    yield expect_equal("largest difference of this app's ∂L/∂x, ∂L/∂γ and ∂L/∂β from autograd's", gap)
 
 
 @CLAIMS.add("B08", "004", "holds", "/why?show=outside",
@@ -260,18 +207,11 @@ def check_batch_norm_gradients(seed: int) -> Iterator[Trial]:
     condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.")  # fmt: skip
 def check_bias_growth(seed: int) -> Iterator[Trial]:
     """Yield trials that train a bias in front of a centring, with the gradient through the mean and without it."""
-    outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
-
-    def moved(each: int) -> float:
-        losses = outside(each).losses
-        return float(np.ptp(losses) / losses[0])
-
-    values = repeat_over_seeds(seed, lambda each: outside(each).b[-1])
-    yield expect_at_least("b after 50 steps from 0, E[x] a constant", values, 1.0)
-    values = repeat_over_seeds(seed, moved)
-    yield expect_equal("largest change of the loss in these steps, relative to it, E[x] a constant", values)
-    values = repeat_over_seeds(seed, lambda each: np.abs(inside(each).b).max())
-    yield expect_equal("largest b in 50 steps from 0, E[x] in the gradient", values)
+    outside, inside = (descend_bias(0.1, 50, seed, through_normalization=each) for each in (False, True))
+    yield expect_at_least("b after 50 steps from 0, E[x] a constant", outside.b[-1], 1.0)
+    change = np.ptp(outside.losses) / outside.losses[0]
+    yield expect_equal("largest change of the loss in these steps, relative to it, E[x] a constant", change)
+    yield expect_equal("largest b in 50 steps from 0, E[x] in the gradient", np.abs(inside.b).max())
 
 
 @CLAIMS.add("B10", "004", "holds", "/running?panel=companions",
@@ -280,15 +220,11 @@ def check_bias_growth(seed: int) -> Iterator[Trial]:
     "regularizes, as the slides conclude, is not.")  # fmt: skip
 def check_batch_dependence(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how much x̂ of one digit varies with the other digits of its batch."""
-
-    def deviation(key: str, each: int) -> float:
-        setting = Setting("dense", drift=0.0, seed=each)
-        return float(effects.normalize_in_random_batches(setting, (SCHEMES[key],))[key].std(axis=0).max())
-
-    values = repeat_over_seeds(seed, partial(deviation, "batch"))
-    yield expect_at_least("standard deviation of batch norm's x̂ of one digit over mini-batches", values, 0.01)
-    values = repeat_over_seeds(seed, partial(deviation, "layer"))
-    yield expect_equal("standard deviation of layer norm's x̂ of one digit over mini-batches", values, fact=True)
+    schemes = SCHEMES["batch"], SCHEMES["layer"]
+    found = effects.normalize_in_random_batches(Setting("dense", drift=0.0, seed=seed), schemes)
+    batch, layer = (xhat.std(axis=0).max() for xhat in found.values())
+    yield expect_at_least("standard deviation of batch norm's x̂ of one digit over mini-batches", batch, 0.01)
+    yield expect_equal("standard deviation of layer norm's x̂ of one digit over mini-batches", layer, fact=True)
 
 
 @CLAIMS.add("B12", "004", "holds-if", "/why?show=saturation&start=1",
@@ -298,14 +234,13 @@ def check_batch_dependence(seed: int) -> Iterator[Trial]:
     condition="It needs a large learning rate. At 3 and 10 nearly all inputs saturate without batch norm, and at "
     "10 more than a third saturate with it, driven there by the learned γ and β. At 1 nothing saturates without "
     "batch norm.",
-    long=True)  # fmt: skip
+    long=True, once=True)  # fmt: skip
 def check_saturation_drift(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the saturated share of the last layer's inputs with batch norm and without, by seed."""
 
     def saturated(rate: float, normalized: bool) -> np.ndarray:
-        return saturation.train_and_measure(saturation.Setting(start=1.0, rate=rate, seed=seed), normalized).saturated[
-            ..., -1
-        ]
+        setting = saturation.Setting(start=1.0, rate=rate, seed=seed)
+        return saturation.train_and_measure(setting, normalized).saturated[..., -1]
 
     plain, normed = ({rate: saturated(rate, each) for rate in LEARNING_RATES} for each in (False, True))
     differences = {rate: normed[rate][-1] - plain[rate][-1] for rate in LEARNING_RATES}
@@ -329,31 +264,19 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
     "does without SyncBatchNorm.")  # fmt: skip
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that compare statistics of a mini-batch on three devices: merged, per device, averaged variances."""
+    setting = Setting(seed=seed)
+    counts, parts = effects.split_batch_among_devices(setting, DEVICE_COUNT)
+    whole = compute_batch_statistics(compute_stream_pre_activations(setting, [0])[0])
 
-    def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
-        return *effects.split_batch_among_devices(Setting(seed=each), DEVICE_COUNT), compute_batch_statistics(
-            compute_stream_pre_activations(Setting(seed=each), [0])[0]
-        )
-
-    def off(found: Moments, whole: Moments) -> float:
-        return max(find_largest_difference(a, b).residual for a, b in zip(found, whole, strict=True))
-
-    def merged(each: int) -> float:
-        counts, parts, whole = dealt(each)
-        return off(merge_moments(counts, *parts), whole)
-
-    def nearest(each: int) -> float:
-        _, parts, whole = dealt(each)
-        return min(off(Moments(*device), whole) for device in zip(*parts, strict=True))
-
-    def averaged(each: int) -> float:
-        counts, parts, whole = dealt(each)
-        return find_largest_difference(np.average(parts.variance, 0, counts), whole.variance).residual
+    def off(found: Moments) -> float:
+        return max(map(compute_residual, found, whole))
 
     beside = "of the whole mini-batch"
-    values = repeat_over_seeds(seed, merged)
-    yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", values)
+    merged = off(merge_moments(counts, *parts))
+    yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", merged)
+    nearest = min(off(Moments(*device)) for device in zip(*parts, strict=True))
     what = f"difference of the nearest device's own mean and variance from those {beside}"
-    yield expect_at_least(what, repeat_over_seeds(seed, nearest), 1e-2)
+    yield expect_at_least(what, nearest, 1e-2)
+    averaged = compute_residual(np.average(parts.variance, 0, counts), whole.variance)
     what = f"difference of the mean of the devices' variances from the variance {beside}"
-    yield expect_at_least(what, repeat_over_seeds(seed, averaged), 1e-4, fact=True)
+    yield expect_at_least(what, averaged, 1e-4, fact=True)

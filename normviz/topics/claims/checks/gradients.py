@@ -1,21 +1,20 @@
 """Claims about gradients, the geometry of a step, learning rates and the invariances."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from operator import lt
 
 import numpy as np
 
 from normviz.core.backward import compute_diagonal_gradient, compute_gradients, compute_jacobian
-from normviz.core.equality import find_largest_difference, is_within_rounding
+from normviz.core.equality import is_within_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.claims import fisher
+from normviz.topics.claims.checks.tensors import compute_residual
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.geometry import rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
@@ -49,36 +48,18 @@ TRAINING_STEPS = 50
 """Training steps of the networks of this module."""
 
 
-def repeat_named_measurements(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Return what `measure` returns, a dict of numbers, for each seed from `seed` on: by name, one number per seed."""
-    found = [measure(each) for each in list_seeds(seed)]
-    return {name: tuple(float(row[name]) for row in found) for name in found[0]}
-
-
-def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest difference of two arrays, divided by the largest magnitude in both."""
-    return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
-
-
 @CLAIMS.add("N01", "000", "holds", "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
     short="The notes' gradients of layer norm's gain and bias are right.",
     says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
     """Yield trials that compare printed formulas of ∂L/∂γ and ∂L/∂β, summed over a mini-batch, with autograd's."""
-
-    def gaps(each: int) -> dict[str, float]:
-        at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, each)
-        exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)
-        xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
-        return {
-            "largest difference from autograd's ∂L/∂γ": compute_residual(
-                (at.dy * xhat).sum(0, keepdims=True), exact["dgain"]
-            ),
-            "from its ∂L/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
-        }
-
-    yield from (expect_equal(what, values) for what, values in repeat_named_measurements(seed, gaps).items())
+    at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, seed)
+    exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)
+    xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
+    gain, bias = ((at.dy * factor).sum(0, keepdims=True) for factor in (xhat, 1))
+    yield expect_equal("largest difference from autograd's ∂L/∂γ", compute_residual(gain, exact["dgain"]))
+    yield expect_equal("from its ∂L/∂β", compute_residual(bias, exact["dbias"]))
 
 
 @CLAIMS.add("N02", "000", "wrong", "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
@@ -88,21 +69,15 @@ def check_affine_gradients(seed: int) -> Iterator[Trial]:
     "layer: ∂L/∂aᵢ is the sum of ∂L/∂hⱼ · ∂hⱼ/∂aᵢ over all j.")  # fmt: skip
 def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     """Yield trials that compare ∂L/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂L/∂aᵢ."""
-
-    def gaps(each: int) -> dict[str, float]:
-        at = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each)
-        exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)["dx"]
-        own = np.diag(compute_jacobian(at.x, LAYER_NORM, 0.0)).reshape(EXAMPLE_SHAPE)
-        return {
-            "alone": compute_residual(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER_NORM, 0.0), exact),
-            "all": compute_residual(compute_gradients(at.x, at.dy, LAYER_NORM, 0.0, at.gain).dx, exact),
-            "own": compute_residual(compute_diagonal_gradient(at.x, np.ones(EXAMPLE_SHAPE), LAYER_NORM, 0.0), own),
-        }
-
-    found = repeat_named_measurements(seed, gaps)
-    yield expect_equal("largest difference from autograd's ∂L/∂aᵢ: of the term through hᵢ alone", found["alone"])
-    yield expect_equal("of the sum over all units", found["all"], fact=True)
-    yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True)
+    at = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, seed)
+    exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)["dx"]
+    alone = compute_residual(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER_NORM, 0.0), exact)
+    yield expect_equal("largest difference from autograd's ∂L/∂aᵢ: of the term through hᵢ alone", alone)
+    summed = compute_residual(compute_gradients(at.x, at.dy, LAYER_NORM, 0.0, at.gain).dx, exact)
+    yield expect_equal("of the sum over all units", summed, fact=True)
+    diagonal = np.diag(compute_jacobian(at.x, LAYER_NORM, 0.0)).reshape(EXAMPLE_SHAPE)
+    own = compute_residual(compute_diagonal_gradient(at.x, np.ones(EXAMPLE_SHAPE), LAYER_NORM, 0.0), diagonal)
+    yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", own, fact=True)
 
 
 @CLAIMS.add("N03", "000", "holds-if", f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
@@ -111,33 +86,25 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     condition="Summed over all units of the layer, it is. All of them share one s.")  # fmt: skip
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the printed ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε, as ε = s²."""
-
-    def gaps(each: int) -> dict[str, float]:
-        at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each), SMOOTHING_EPS**0.5
-        v = at.x - at.x.mean()
-        sigma = np.sqrt(s**2 + np.mean(v**2))
-        terms = at.dy * at.gain * v * -s / sigma**3
-        exact = 2 * s * compute_gradients(at.x, at.dy, LAYER_NORM, SMOOTHING_EPS, at.gain).deps
-        return {"sum": compute_residual(terms.sum(), exact), "first": compute_residual(terms.ravel()[0], exact)}
-
-    found = repeat_named_measurements(seed, gaps)
-    yield expect_equal("difference from ∂L/∂s, relative: of the formula summed over the units", found["sum"])
-    yield expect_equal("of the formula at the first unit alone", found["first"])
+    at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, seed), SMOOTHING_EPS**0.5
+    v = at.x - at.x.mean()
+    sigma = np.sqrt(s**2 + np.mean(v**2))
+    terms = at.dy * at.gain * v * -s / sigma**3
+    exact = np.asarray(2 * s * compute_gradients(at.x, at.dy, LAYER_NORM, SMOOTHING_EPS, at.gain).deps)
+    summed, first = (compute_residual(np.asarray(each), exact) for each in (terms.sum(), terms.ravel()[0]))
+    yield expect_equal("difference from ∂L/∂s, relative: of the formula summed over the units", summed)
+    yield expect_equal("of the formula at the first unit alone", first)
 
 
-def measure_scaling_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Return by scheme the powers, one per seed, with which the Fisher block "w" or "γ" grows with `change`."""
-
-    def measure(each: int) -> dict[str, float]:
-        model = fisher.FisherModel(outputs, seed=each)
-        return {key: fisher.compute_scaling_power(key, model, block, change) for key in fisher.SCHEME_KEYS}
-
-    return repeat_named_measurements(seed, measure)
+def measure_scaling_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, float]:
+    """Return by scheme the power with which the Fisher block "w" or "γ" grows with `change`."""
+    model = fisher.FisherModel(outputs, seed=seed)
+    return {key: fisher.compute_scaling_power(key, model, block, change) for key in fisher.SCHEME_KEYS}
 
 
-def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
-    """Return a trial that holds if all measured powers equal the expected one up to rounding; `fact`: see `Trial`."""
-    return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
+def expect_power(description: str, value: float, expected: int, fact: bool = False) -> Trial:
+    """Return a trial that holds if a measured power equals the expected one up to rounding; `fact`: see `Trial`."""
+    return Trial(description, is_within_rounding(abs(value - expected)), (float(value),), fact)
 
 
 @CLAIMS.add("N04", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
@@ -146,26 +113,16 @@ def expect_power(description: str, values: tuple[float, ...], expected: int, fac
     "units share μ and σ, ‖w‖ is the length of all weights together.")  # fmt: skip
 def check_effective_rate(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how Fisher information and effective SGD steps scale with the length of the weights."""
-
-    def measure(each: int) -> dict[str, float]:
-        training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
-        course, twins = rate.train_single(training), rate.measure_twin_gaps(training, "sgd")
-        return {
-            "rate": course.effective_rates[-1, 0] / course.effective_rates[0, 0],
-            "same": twins[2],
-            "other": twins[0],
-        }
-
-    block, found = measure_scaling_powers(seed, "w", "length"), repeat_named_measurements(seed, measure)
+    block, training = measure_scaling_powers(seed, "w", "length"), rate.RateSetting(steps=TRAINING_STEPS, seed=seed)
+    rates, twins = rate.train_single(training).effective_rates[:, 0], rate.measure_twin_gaps(training, "sgd")
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
     yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
     what = "power of ‖w‖ in the Fisher information of w: without normalization"
     yield expect_power(what, block["none"], 0, fact=True)
     what = f"η/‖W‖² after {TRAINING_STEPS} steps of SGD, which lengthen W, over that at first"
-    yield expect_at_most(what, found["rate"], 0.999)
-    yield expect_equal("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"])
-    what = "how far the scores of a twin that starts from 3W come away, at the same η"
-    yield expect_at_least(what, found["other"], 0.01)
+    yield expect_at_most(what, rates[-1] / rates[0], 0.999)
+    yield expect_equal("how far the scores of a twin that starts from 3W come away, at 3² times η", twins[2])
+    yield expect_at_least("how far the scores of a twin that starts from 3W come away, at the same η", twins[0], 0.01)
 
 
 @CLAIMS.add("N05", "000", "holds", "/gradients?show=formula&scheme=layer",
@@ -175,27 +132,20 @@ def check_effective_rate(seed: int) -> Iterator[Trial]:
 def check_gain_learning(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how the Fisher information of the gain scales with the weights and with the data."""
 
-    def scaled(change: str, *keys: str) -> tuple[float, ...]:
-        rows = [
-            measure_scaling_powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys
-        ]
-        return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
+    def scaled(change: str) -> float:
+        powers = [measure_scaling_powers(seed, "γ", change, outputs) for outputs in fisher.OUTPUT_KINDS]
+        return max((row[key] for row in powers for key in ("batch", "layer")), key=abs)
 
-    def off(outputs: str) -> tuple[float, ...]:
-        def furthest(each: int) -> float:
-            parts = [
-                fisher.compute_gain_information(key, fisher.FisherModel(outputs, seed=each))
-                for key in ("batch", "layer")
-            ]
-            return max(abs(part.information / part.error - 1) for part in parts)
+    def off(outputs: str) -> float:
+        model = fisher.FisherModel(outputs, seed=seed)
+        parts = [fisher.compute_gain_information(key, model) for key in ("batch", "layer")]
+        return max(abs(part.information / part.error - 1) for part in parts)
 
-        return repeat_over_seeds(seed, furthest)
-
-    values = scaled("length", "batch", "layer")
-    yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
-    yield expect_power("power of the scale of the data in it, there", scaled("scale", "batch", "layer"), 0)
-    values = measure_scaling_powers(seed, "γ", "length")["none"]
-    yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
+    what = "power of ‖w‖ in the Fisher information of γ: behind batch and layer norm"
+    yield expect_power(what, scaled("length"), 0)
+    yield expect_power("power of the scale of the data in it, there", scaled("scale"), 0)
+    power = measure_scaling_powers(seed, "γ", "length")["none"]
+    yield expect_power("power of ‖w‖ in it without normalization, normal outputs", power, 2, fact=True)
     yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
     yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)
 
@@ -207,11 +157,6 @@ def measure_layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dens
     return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
 
 
-def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
-    """Return by seed how far a transformation, `change`, alters the output of a layer with the scheme `key`."""
-    return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
-
-
 @CLAIMS.add("F01", "000", "holds", "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
     says="Weight norm in front of layer norm gains one invariance and costs another.",
     condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
@@ -221,20 +166,18 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
 def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     """Yield trials that measure which changes of weights or data alter layer norm's x̂, alone and after weight norm."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
-    values = measure_layer_gap("layer-weight", vector, seed)
-    yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", values)
-    values = measure_layer_gap("layer", vector, seed)
-    yield expect_at_least("how far one vector × 3 changes x̂, dense layer: layer norm alone", values, 0.01, fact=True)
-    values = measure_layer_gap("layer-weight", matrix, seed)
-    yield expect_at_least("how far τ on all vectors changes x̂, dense layer: with weight norm", values, 0.01)
-    values = measure_layer_gap("layer", matrix, seed)
-    yield expect_equal("how far τ on all vectors changes x̂, dense layer: layer norm alone", values, fact=True)
-    values = measure_layer_gap("layer-weight", example, seed)
-    yield expect_equal("how far one example × 3 changes x̂, dense layer: with weight norm", values, fact=True)
-    values = measure_layer_gap("layer-weight", vector, seed, layer="conv")
-    yield expect_equal("how far one vector × 3 changes x̂, conv layer: with weight norm", values)
-    values = measure_layer_gap("layer", matrix, seed, layer="conv")
-    yield expect_at_least("how far τ on all vectors changes x̂, conv layer: layer norm alone", values, 0.01, fact=True)
+    both, alone = (measure_layer_gaps(key, seed) for key in ("layer-weight", "layer"))
+    yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", both[vector])
+    what = "how far one vector × 3 changes x̂, dense layer: layer norm alone"
+    yield expect_at_least(what, alone[vector], 0.01, fact=True)
+    yield expect_at_least("how far τ on all vectors changes x̂, dense layer: with weight norm", both[matrix], 0.01)
+    what = "how far τ on all vectors changes x̂, dense layer: layer norm alone"
+    yield expect_equal(what, alone[matrix], fact=True)
+    yield expect_equal("how far one example × 3 changes x̂, dense layer: with weight norm", both[example], fact=True)
+    both, alone = (measure_layer_gaps(key, seed, layer="conv") for key in ("layer-weight", "layer"))
+    yield expect_equal("how far one vector × 3 changes x̂, conv layer: with weight norm", both[vector])
+    what = "how far τ on all vectors changes x̂, conv layer: layer norm alone"
+    yield expect_at_least(what, alone[matrix], 0.01, fact=True)
 
 
 @CLAIMS.add("F02", "000", "holds", "/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
@@ -243,27 +186,20 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     asked=True)  # fmt: skip
 def check_larger_eps(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how far factors and shifts alter x̂ at larger ε, if they leave it unchanged at ε = 0."""
-
-    def measure(each: int) -> dict[str, float]:
-        found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
-        for eps in (0.0, *FADING_EPS):
-            layer, batch = (measure_layer_gaps(key, each, eps) for key in ("layer", "batch"))
-            faded = compute_eps_effects(LAYER_NORM, Setting(eps=eps, seed=each))
-            found[f"at ε = {typeset(eps)}"] = max(layer[change] for change in RESCALINGS)
-            differences = [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
-            found["predicted"] = max(found["predicted"], *differences)
-            found["τ"] = max(found["τ"], layer["weight-matrix-recentering"], batch["dataset-recentering"])
-        return found
-
-    found = repeat_named_measurements(seed, measure)
-    shifted, unpredicted = found.pop("τ"), found.pop("predicted")
-    start, *others = found.items()
-    yield expect_equal(f"how far δ = 3, where layer norm cancels it, changes x̂: {start[0]}", start[1], fact=True)
-    yield from (
-        Trial(what, all(map(lt, before, values)), values) for (_, before), (what, values) in pairwise([start, *others])
-    )
-    yield expect_equal("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True)
-    yield expect_equal("how far τ, where layer or batch norm cancels it, changes x̂ at any of these ε", shifted)
+    scaled, shifted, differences = [], [], []
+    for eps in (0.0, *FADING_EPS):
+        layer, batch = (measure_layer_gaps(key, seed, eps) for key in ("layer", "batch"))
+        faded = compute_eps_effects(LAYER_NORM, Setting(eps=eps, seed=seed))
+        scaled.append(max(layer[change] for change in RESCALINGS))
+        differences += [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
+        shifted += [layer["weight-matrix-recentering"], batch["dataset-recentering"]]
+    what = "how far δ = 3, where layer norm cancels it, changes x̂: at ε = 0"
+    yield expect_equal(what, scaled[0], fact=True)
+    for eps, (before, value) in zip(FADING_EPS, pairwise(scaled), strict=True):
+        yield Trial(f"at ε = {typeset(eps)}", before < value, (value,))
+    yield expect_equal("largest difference from what ε beside E[v²] predicts", max(differences), fact=True)
+    what = "how far τ, where layer or batch norm cancels it, changes x̂ at any of these ε"
+    yield expect_equal(what, max(shifted))
 
 
 @CLAIMS.add("F03", "000", "holds", f"/geometry?show=rate&steps={TRAINING_STEPS}",
@@ -272,20 +208,10 @@ def check_larger_eps(seed: int) -> Iterator[Trial]:
     asked=True)  # fmt: skip
 def check_adam_rate(seed: int) -> Iterator[Trial]:
     """Yield trials that train twins from W and from 3W with batch norm, with Adam and with SGD, at several rates."""
-
-    def measure(each: int) -> dict[str, float]:
-        training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
-        twins = {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}
-        return {
-            f"{optimizer} {expect_power}": measure_layer_gap
-            for optimizer, row in twins.items()
-            for expect_power, measure_layer_gap in row.items()
-        }
-
-    found = repeat_named_measurements(seed, measure)
-    what = "how far the scores of a twin that starts from 3W come away with Adam at 3 times η"
-    yield expect_equal(what, found["adam 1"])
-    yield expect_at_least("how far they come away with Adam at η", found["adam 0"], 0.01)
-    yield expect_at_least("how far they come away with Adam at 3² times η", found["adam 2"], 0.01)
-    yield expect_equal("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True)
-    yield expect_at_least("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True)
+    training = rate.RateSetting(steps=TRAINING_STEPS, seed=seed)
+    adam, sgd = (rate.measure_twin_gaps(training, optimizer) for optimizer in ("adam", "sgd"))
+    yield expect_equal("how far the scores of a twin that starts from 3W come away with Adam at 3 times η", adam[1])
+    yield expect_at_least("how far they come away with Adam at η", adam[0], 0.01)
+    yield expect_at_least("how far they come away with Adam at 3² times η", adam[2], 0.01)
+    yield expect_equal("how far they come away with SGD at 3² times η", sgd[2], fact=True)
+    yield expect_at_least("how far they come away with SGD at 3 times η", sgd[1], 0.01, fact=True)

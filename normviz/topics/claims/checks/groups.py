@@ -1,20 +1,24 @@
 """Claims about instance norm and group norm."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
-from normviz.core.equality import compute_xhat, find_largest_difference
+from normviz.core.equality import compute_xhat
 from normviz.core.fields import Shape
 from normviz.core.reductions import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.theory import find_invariances
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.describe.parameters import list_parameter_shapes
-from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_identity_gap, measure_scheme_gap, measure_torch_gap
+from normviz.topics.claims.checks.tensors import (
+    CONV_SHAPE,
+    compute_residual,
+    measure_identity_gap,
+    measure_scheme_gap,
+    measure_torch_gap,
+)
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 
 CLAIMS = ClaimList()
@@ -42,23 +46,15 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
 def check_instance_norm_mean(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ with PyTorch's: squares averaged around an example's mean, or a channel's."""
-    from normviz.train.layer_timing import (
-        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
-    )
+    from normviz.train.layer_timing import normalize_with_torch  # here: torch takes seconds, and pages list the checks
 
-    def gap(scheme: Scheme, each: int) -> float:
-        x = sample_uneven(CONV_SHAPE, each)
-        return find_largest_difference(
-            normalize_around_mean(x, scheme), normalize_with_torch(x, INSTANCE, 0.0)
-        ).residual
-
-    variance = repeat_over_seeds(
-        seed, lambda each: normalize_around_mean(sample_uneven(CONV_SHAPE, each), LAYER).var((1, 2)).min()
-    )
-    values = repeat_over_seeds(seed, partial(gap, LAYER))
-    yield expect_equal("largest difference of x̂ with μ(n) from PyTorch's instance norm", values)
-    values = repeat_over_seeds(seed, partial(gap, INSTANCE))
-    yield expect_equal("largest difference of x̂ with μ(n, c) from PyTorch's instance norm", values, fact=True)
+    x = sample_uneven(CONV_SHAPE, seed)
+    exact, around_example = normalize_with_torch(x, INSTANCE, 0.0), normalize_around_mean(x, LAYER)
+    gap = compute_residual(around_example, exact)
+    yield expect_equal("largest difference of x̂ with μ(n) from PyTorch's instance norm", gap)
+    gap = compute_residual(normalize_around_mean(x, INSTANCE), exact)
+    yield expect_equal("largest difference of x̂ with μ(n, c) from PyTorch's instance norm", gap, fact=True)
+    variance = around_example.var((1, 2)).min()
     yield expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True)
 
 
@@ -120,25 +116,22 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the source's formula at G = 4 with group norm of four groups, and of groups of four."""
-
-    def gap(groups: int, each: int) -> float:
-        x = sample_uneven(TWELVE_CHANNEL_SHAPE, each)
-        return find_largest_difference(
+    x, count = sample_uneven(TWELVE_CHANNEL_SHAPE, seed), TWELVE_CHANNEL_SHAPE[-1] // SOURCE_GROUPS
+    of_size, of_count = (
+        compute_residual(
             normalize_by_group_size(x, SOURCE_GROUPS), compute_xhat(x, get_scheme("group", groups=groups), 0.0)
-        ).residual
-
-    count = TWELVE_CHANNEL_SHAPE[-1] // SOURCE_GROUPS
-    named = f"largest difference between x̂ of the source's formula with G = {SOURCE_GROUPS} and group norm's with"
-    scheme = get_scheme("group", groups=SOURCE_GROUPS)
-    yield expect_equal(f"{named} {count} groups", repeat_over_seeds(seed, lambda each: gap(count, each)))
-    values = repeat_over_seeds(seed, lambda each: gap(SOURCE_GROUPS, each))
-    yield expect_equal(f"{named} {SOURCE_GROUPS} groups, as the source's code has it", values)
-    yield expect_equal(
-        f"largest difference between x̂ of PyTorch's GroupNorm({SOURCE_GROUPS}) and group norm's with "
-        f"{SOURCE_GROUPS} groups",
-        measure_torch_gap(scheme, TWELVE_CHANNEL_SHAPE, 0.0, seed),
-        fact=True,
+        )
+        for groups in (count, SOURCE_GROUPS)
     )
+    named = f"largest difference between x̂ of the source's formula with G = {SOURCE_GROUPS} and group norm's with"
+    yield expect_equal(f"{named} {count} groups", of_size)
+    yield expect_equal(f"{named} {SOURCE_GROUPS} groups, as the source's code has it", of_count)
+    what = (
+        f"largest difference between x̂ of PyTorch's GroupNorm({SOURCE_GROUPS}) and group norm's with "
+        f"{SOURCE_GROUPS} groups"
+    )
+    scheme = get_scheme("group", groups=SOURCE_GROUPS)
+    yield expect_equal(what, measure_torch_gap(scheme, TWELVE_CHANNEL_SHAPE, 0.0, seed), fact=True)
 
 
 @CLAIMS.add("G04", "001", "holds", "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
@@ -162,19 +155,14 @@ def predict_conv_invariances(scheme: Scheme) -> set[str]:
 def measure_xhat_gap(first: Scheme, second: Scheme, seed: int) -> float:
     """Return the largest difference of two schemes' x̂ on one random tensor."""
     x = sample_uneven(CONV_SHAPE, seed)
-    return find_largest_difference(compute_xhat(x, first, DEFAULT_EPS), compute_xhat(x, second, DEFAULT_EPS)).residual
+    return compute_residual(compute_xhat(x, first, DEFAULT_EPS), compute_xhat(x, second, DEFAULT_EPS))
 
 
 def measure_group_scaling_gap(scheme: Scheme, seed: int) -> float:
     """Return the largest change of x̂ at ε = 0 if the first half of the channels is multiplied by 3."""
     x = sample_uneven(CONV_SHAPE, seed)
     scaled = np.where(np.arange(CONV_SHAPE[-1]) < CONV_SHAPE[-1] // 2, 3 * x, x)
-    return find_largest_difference(compute_xhat(x, scheme, 0.0), compute_xhat(scaled, scheme, 0.0)).residual
-
-
-def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
-    """Return the standard deviation of a scheme's means of standard normal numbers."""
-    return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
+    return compute_residual(compute_xhat(x, scheme, 0.0), compute_xhat(scaled, scheme, 0.0))
 
 
 @CLAIMS.add("G05", "000", "opinion", "/compare?schemes=layer,group,instance",
@@ -183,21 +171,16 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     """Yield trials that measure what groups add: no invariance of Table 1, but one to factors per group."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
-    choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
-    scaled, of_layer = (repeat_over_seeds(seed, partial(measure_group_scaling_gap, one)) for one in (two, LAYER))
-    noise = repeat_over_seeds(
-        seed, lambda each: measure_noise_of_means(two, each) / measure_noise_of_means(INSTANCE, each)
-    )
-    new = [len(predict_conv_invariances(scheme) - predict_conv_invariances(LAYER)) for scheme in (two, three)]
     what = "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels"
-    yield expect_at_least(what, choice, 0.1)
-    yield expect_at_most(
-        "changes in Table 1 that group norm, with 2 and with 3 groups, cancels on a conv layer and layer norm does not",
-        new,
-        0,
-    )
+    yield expect_at_least(what, measure_xhat_gap(two, three, seed), 0.1)
+    new = [len(predict_conv_invariances(scheme) - predict_conv_invariances(LAYER)) for scheme in (two, three)]
+    cancels = "cancels on a conv layer and layer norm does not"
+    yield expect_at_most(f"changes in Table 1 that group norm, with 2 and with 3 groups, {cancels}", new, 0)
     what = "against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0"
-    yield expect_at_least(what, scaled, 0.1)
+    yield expect_at_least(what, measure_group_scaling_gap(two, seed), 0.1)
     what = "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0"
-    yield expect_at_least(what, of_layer, 0.1, fact=True)
-    yield expect_at_least("standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9)
+    yield expect_at_least(what, measure_group_scaling_gap(LAYER, seed), 0.1, fact=True)
+    x = sample_normal((256, *CONV_SHAPE[1:]), seed)
+    of_groups, of_channels = (np.std(centre(x, scheme.fields[0])[1]) for scheme in (two, INSTANCE))
+    what = "standard error of group norm's means with 2 groups over that of instance norm's"
+    yield expect_at_least(what, of_groups / of_channels, 0.9)

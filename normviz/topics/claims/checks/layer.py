@@ -1,11 +1,10 @@
 """Claims about layer norm and its three variants."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
-from normviz.core.equality import compute_xhat, find_largest_difference
+from normviz.core.equality import compute_xhat
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
@@ -15,13 +14,13 @@ from normviz.topics.claims.checks.tensors import (
     CONV_SHAPE,
     DENSE_SHAPE,
     LAYER_NORM_VARIANTS,
-    measure_change_shares_by_seed,
+    compute_residual,
+    measure_change_shares,
     measure_identity_gap,
     measure_scheme_gap,
     measure_torch_gap,
 )
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
@@ -43,11 +42,11 @@ def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that measure which x̂ change with one unit of one example, in a dense layer and in a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
-        own, others = measure_change_shares_by_seed("layer", shape, seed)
+        own, others = measure_change_shares(LAYER, shape, seed)
         yield expect_at_least(f"{own_share}, {name} layer", own, 1)
         yield expect_at_most(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0)
     for key in ("layer-channels", "layer-spatial"):
-        own, _ = measure_change_shares_by_seed(key, CONV_SHAPE, seed)
+        own, _ = measure_change_shares(SCHEMES[key], CONV_SHAPE, seed)
         what = f"{own_share}, conv layer, with statistics over {LAYER_NORM_VARIANTS[key]} alone"
         yield expect_at_most(what, own, 0.5, fact=True)
 
@@ -56,7 +55,7 @@ def measure_mini_batch_effect(key: str, seed: int) -> float:
     """Return the largest change of x̂ if a digit is normalized alone, not in its mini-batch, behind a convolution."""
     x = compute_stream_pre_activations(Setting("conv", seed=seed), [OBSERVED_BATCH - 1])[0]
     alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
-    return find_largest_difference(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
+    return compute_residual(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone))
 
 
 def measure_inference_gap(seed: int) -> float:
@@ -65,7 +64,7 @@ def measure_inference_gap(seed: int) -> float:
     seen = trace_stream(setting)
     averages = compute_running_averages(seen.mean, seen.variance, setting.element_count, kept, kept.momentum)
     output = compute_batch_at(setting, seen, averages, OBSERVED_BATCH, DEFAULT_EPS).output
-    return find_largest_difference(output["training"], output["inference"]).residual
+    return compute_residual(output["training"], output["inference"])
 
 
 @CLAIMS.add("L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
@@ -75,13 +74,13 @@ def measure_inference_gap(seed: int) -> float:
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ of digits in a mini-batch and alone, for variants of layer norm and batch norm."""
     for key, axes in LAYER_NORM_VARIANTS.items():
-        effects = repeat_over_seeds(seed, partial(measure_mini_batch_effect, key))
-        yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effects)
+        effect = measure_mini_batch_effect(key, seed)
+        yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effect)
     kept = [len(SCHEMES[key].keeps) for key in LAYER_NORM_VARIANTS]
     yield expect_at_most("arrays that layer norm keeps beside γ and β, over all three variants", kept, 0)
-    modes = repeat_over_seeds(seed, measure_inference_gap)
-    yield expect_at_least("largest difference of batch norm's x̂ in training and inference", modes, 1e-3, fact=True)
-    yield expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True)
+    gap = measure_inference_gap(seed)
+    yield expect_at_least("largest difference of batch norm's x̂ in training and inference", gap, 1e-3, fact=True)
+    yield expect_at_least("arrays that batch norm keeps beside γ and β", len(BATCH.keeps), 2, fact=True)
 
 
 @CLAIMS.add("L04", "003", "wrong", "/compare?schemes=layer,layer-spatial,instance",
@@ -118,13 +117,15 @@ def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
 def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     """Yield trials that compare variants of layer norm with batch norm, and measure the effect of other examples."""
     for key, axes in LAYER_NORM_VARIANTS.items():
-        gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
-        yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
-    others = [share for key in LAYER_NORM_VARIANTS for share in measure_change_shares_by_seed(key, CONV_SHAPE, seed)[1]]
+        gap = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
+        yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gap)
+    others = [measure_change_shares(SCHEMES[key], CONV_SHAPE, seed)[1] for key in LAYER_NORM_VARIANTS]
     what = "share of the other examples' x̂ that changes with one unit, over all three variants and all seeds"
     yield expect_at_most(what, others, 0, fact=True)
+    x = sample_normal(TOKEN_SHAPE, seed)
+    gap = compute_residual(BLOG_LAYER_NORM(x), compute_xhat(x, CHANNELS, BLOG_LAYER_NORM.epsilon))
     what = "largest difference between the source's own code and x̂ over C"
-    yield expect_at_most(what, measure_blog_gap_to_ours(seed), 1e-3, fact=True)  # its axes, wherever its ε is
+    yield expect_at_most(what, gap, 1e-3, fact=True)  # its axes, wherever its ε is
 
 
 class BlogLayerNorm:
@@ -150,52 +151,29 @@ TOKEN_SHAPE: Shape = (2, 3, 1, 4)
 BLOG_LAYER_NORM = BlogLayerNorm(TOKEN_SHAPE[3:])
 
 
-def measure_blog_gap_to_ours(seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the source's code from layer norm over channels at the same ε, one per seed."""
-    return repeat_over_seeds(
-        seed,
-        lambda each: _measure_blog_gap(
-            compute_xhat(sample_normal(TOKEN_SHAPE, each), CHANNELS, BLOG_LAYER_NORM.epsilon), each
-        ),
-    )
-
-
-def measure_blog_gap_to_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
-    """Return by seed the largest difference of the source's code from PyTorch's layer, on normal numbers × `scale`."""
-    from normviz.train.layer_timing import (
-        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
-    )
-
-    return repeat_over_seeds(
-        seed,
-        lambda each: _measure_blog_gap(
-            normalize_with_torch(scale * sample_normal(TOKEN_SHAPE, each), CHANNELS, eps), each, scale
-        ),
-    )
-
-
-def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
-    return find_largest_difference(BLOG_LAYER_NORM(scale * sample_normal(TOKEN_SHAPE, seed)), xhat).residual
-
-
 @CLAIMS.add("L07", "002", "holds-if", "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
     says="A module of a few lines gives the same output as torch.nn.LayerNorm.",
     condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
     "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the blog's code with PyTorch's layer: at equal ε, at default ε, and on tiny numbers."""
-    idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
-    ours = measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed)
+    from normviz.train.layer_timing import normalize_with_torch  # here: torch takes seconds, and pages list the checks
+
+    x = sample_normal(TOKEN_SHAPE, seed)
+    same, default, little = (
+        compute_residual(BLOG_LAYER_NORM(scale * x), normalize_with_torch(scale * x, CHANNELS, eps))
+        for eps, scale in ((1e-8, 1), (1e-5, 1), (1e-5, 1e-3))
+    )
     largest = "largest difference between x̂ of the source's code and of PyTorch's layer"
-    yield expect_equal(f"{largest}, both with ε = 10⁻⁸", measure_blog_gap_to_torch(1e-8, 1, seed))
-    values = measure_blog_gap_to_torch(1e-5, 1, seed)
-    yield expect_equal(f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch", values)
-    what = f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch, where rows vary by 10⁻³"
-    yield expect_at_least(what, measure_blog_gap_to_torch(1e-5, 1e-3, seed), 0.1, fact=True)
-    sizes = [idle.weight.size + idle.bias.size]
-    yield expect_at_least("weights and biases in the source's code if not wanted", sizes, 1, fact=True)
+    yield expect_equal(f"{largest}, both with ε = 10⁻⁸", same)
+    other = f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch"
+    yield expect_equal(other, default)
+    yield expect_at_least(f"{other}, where rows vary by 10⁻³", little, 0.1, fact=True)
+    idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
+    size = idle.weight.size + idle.bias.size
+    yield expect_at_least("weights and biases in the source's code if not wanted", size, 1, fact=True)
     what = "largest difference between x̂ of PyTorch's layer and of layer norm here, both with ε = 10⁻⁵"
-    yield expect_equal(what, ours, fact=True)
+    yield expect_equal(what, measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed), fact=True)
 
 
 @CLAIMS.add("L08", "001", "holds", "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
@@ -218,7 +196,5 @@ def check_keras_axes(seed: int) -> Iterator[Trial]:
         mean = normalize(sample_normal(shape, seed), scheme).mean
         found = 0 if mean is None else mean.size
         yield Trial(what, found == count, (found,), fact=True)
-    gap = measure_identity_gap("layer-is-its-default", shape, seed)
-    yield expect_at_least(
-        "largest difference between layer norm's x̂ over C and by the source's formula", gap, 0.1, fact=True
-    )
+    what = "largest difference between layer norm's x̂ over C and by the source's formula"
+    yield expect_at_least(what, measure_identity_gap("layer-is-its-default", shape, seed), 0.1, fact=True)

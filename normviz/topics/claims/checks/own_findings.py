@@ -1,12 +1,11 @@
 """Claims that this app's own measurements support or refute."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from normviz.core.equality import compute_xhat, find_largest_difference
+from normviz.core.equality import compute_xhat
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.theory import predict
@@ -14,8 +13,8 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.digits import DIGIT_SIDE, cut_patches
 from normviz.data.samples import SAMPLES
 from normviz.topics.claims.checks.table1 import MIN_DIFFERENCE, train_table_cells
+from normviz.topics.claims.checks.tensors import compute_residual
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import repeat_over_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running import effects, stream
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
@@ -54,19 +53,6 @@ PYTORCH_MOMENTUM = 0.1
 """PyTorch's default momentum."""
 
 
-@lru_cache(maxsize=32)
-def sample_pair_statistics(layer: str, seed: int) -> effects.SampledStatistics:
-    """Return means and variances of mini-batches of two digits, and of all digits."""
-    return effects.sample_batch_statistics(stream.Setting(layer, drift=0.0, seed=seed), sizes=[2])
-
-
-def measure_remaining_bias(layer: str, seed: int) -> float:
-    """Return the largest relative difference of m/(m-1) · E[σ²], with the exact E, from the variance of all digits."""
-    found = sample_pair_statistics(layer, seed)
-    corrected = found._replace(variance=found.expected).corrected_variance
-    return float(np.abs(corrected / found.population.variance - 1).max())
-
-
 @CLAIMS.add("X01", "normviz", "wrong", "/running?layer=conv&batch=2",
     says="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
     condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
@@ -74,29 +60,24 @@ def measure_remaining_bias(layer: str, seed: int) -> float:
 def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the expected variance of two digits times m/(m−1) with the variance of all digits."""
     conv, dense = (
-        repeat_over_seeds(seed, lambda each: measure_remaining_bias("conv", each)),
-        repeat_over_seeds(seed, lambda each: measure_remaining_bias("dense", each)),
+        effects.sample_batch_statistics(stream.Setting(layer, drift=0.0, seed=seed), sizes=[2])
+        for layer in ("conv", "dense")
     )
-    drawn = repeat_over_seeds(
-        seed,
-        lambda each: (
-            find_largest_difference(
-                sample_pair_statistics("conv", each).variance, sample_pair_statistics("conv", each).expected
-            ).residual
-        ),
+    of_conv, of_dense = (
+        np.abs(found._replace(variance=found.expected).corrected_variance / found.population.variance - 1).max()
+        for found in (conv, dense)
     )
-    yield expect_equal("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv)
-    yield expect_equal("the same error on a dense layer, where H = W = 1", dense, fact=True)
+    yield expect_equal("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", of_conv)
+    yield expect_equal("the same error on a dense layer, where H = W = 1", of_dense, fact=True)
     what = f"sampling error of E[σ²] from {effects.DIGITS_PER_SIZE // 2:,} mini-batches of the convolution"
-    yield expect_at_most(what, drawn, MAX_SAMPLING_ERROR, fact=True)
+    yield expect_at_most(what, compute_residual(conv.variance, conv.expected), MAX_SAMPLING_ERROR, fact=True)
 
 
 def measure_largest_stretch(key: str, seed: int) -> float:
     """Return the largest ‖f(x) − f(y)‖ / ‖x − y‖ of a trained layer, "dense" or "conv", with spectral norm."""
     layer = FIRST_LAYERS[key]
-    whole = build_operator_matrix(
-        normalize(train_first_layer(layer, TRAINING_STEPS, seed), SCHEMES["spectral"]).xhat, layer
-    )
+    w = normalize(train_first_layer(layer, TRAINING_STEPS, seed), SCHEMES["spectral"]).xhat
+    whole = build_operator_matrix(w, layer)
     return float(compute_lipschitz_ratios(whole, *make_singular_pairs(whole, seed)).max())
 
 
@@ -107,13 +88,11 @@ def measure_largest_stretch(key: str, seed: int) -> float:
     "for each square, the bound holds.")  # fmt: skip
 def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
     """Yield trials that measure how far spectral norm lets a convolution and a dense layer stretch pairs of inputs."""
-    conv = repeat_over_seeds(seed, lambda each: measure_largest_stretch("conv", each))
-    dense = repeat_over_seeds(seed, lambda each: abs(measure_largest_stretch("dense", each) - 1))
+    conv, dense = (measure_largest_stretch(key, seed) for key in ("conv", "dense"))
     squares = FIRST_LAYERS["conv"].overlap
-    root = f"at most the root of the {squares} squares that a pixel is in"
     yield expect_at_most("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + MIN_DIFFERENCE)
-    yield Trial(root, max(conv) <= squares**0.5, fact=True)
-    yield expect_equal("distance of a dense layer's largest ‖f(x) − f(y)‖ / ‖x − y‖ from 1", dense, fact=True)
+    yield Trial(f"at most the root of the {squares} squares that a pixel is in", conv <= squares**0.5, fact=True)
+    yield expect_equal("distance of a dense layer's largest ‖f(x) − f(y)‖ / ‖x − y‖ from 1", abs(dense - 1), fact=True)
 
 
 def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -> np.ndarray:
@@ -127,21 +106,15 @@ def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -
 
 def measure_recentring_gap(
     key: str, seed: int, channels: int = 1, tau_count: int = 1, padding_mode: PaddingMode = ""
-) -> tuple[float, ...]:
-    """Return by seed how far one shift of the digits, or one per channel (`tau_count`), changes the output of `key`."""
-
-    def moved(each: int) -> float:
-        rng, scheme = np.random.default_rng(each), SCHEMES[key]
-        x = SAMPLES["digits"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, channels), each)
-        w, tau = rng.standard_normal((KERNEL, KERNEL, channels, FILTERS)), rng.standard_normal(tau_count)
-        if scheme.weight_part is not None:
-            w = normalize(w, scheme.weight_part).xhat
-        sums = [convolve_pictures(given, w, padding_mode) for given in (x, x + tau)]
-        return find_largest_difference(
-            *(normalize(a, scheme).xhat if scheme.activation_part else a for a in sums)
-        ).residual
-
-    return repeat_over_seeds(seed, moved)
+) -> float:
+    """Return how far one shift of the digits, or one per channel (`tau_count`), changes the output of `key`."""
+    rng, scheme = np.random.default_rng(seed), SCHEMES[key]
+    x = SAMPLES["digits"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, channels), seed)
+    w, tau = rng.standard_normal((KERNEL, KERNEL, channels, FILTERS)), rng.standard_normal(tau_count)
+    if scheme.weight_part is not None:
+        w = normalize(w, scheme.weight_part).xhat
+    sums = [convolve_pictures(given, w, padding_mode) for given in (x, x + tau)]
+    return compute_residual(*(normalize(a, scheme).xhat if scheme.activation_part else a for a in sums))
 
 
 @CLAIMS.add("X03", "normviz", "holds",
@@ -197,26 +170,23 @@ def check_padding(seed: int) -> Iterator[Trial]:
     says="If normalization cancels a factor of the weights, training is the same, too.",
     condition="The learning rate must grow with the weights, too. Weights δ times as large get 1/δ of the gradient "
     "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
-    "that cancel need no other learning rate.")  # fmt: skip
+    "that cancel need no other learning rate.",
+    once=True)  # fmt: skip
 def check_equal_training(seed: int) -> Iterator[Trial]:
     """Yield trials that train under transformations that leave x̂ as it is, at 1 and at δ² times the learning rate."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
     weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
     others = [cell.training_gap for cell in cells if cell not in weights]
-    values = [c.training_gap_equal_lr for c in weights]
-    yield expect_equal("relative differences of the losses at one learning rate, over the cells, one seed", values)
+    gaps = [cell.training_gap_equal_lr for cell in weights]
+    yield expect_equal("relative differences of the losses at one learning rate, over the cells, one seed", gaps)
     yield expect_equal("the same with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True)
     yield expect_equal("the same where data are changed or weights re-centred, at one learning rate", others, fact=True)
 
 
-def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
-    """Return the largest correlation of two channels of a scheme's x̂, on feature maps of digits, one per seed."""
-
-    def largest(each: int) -> float:
-        x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), each), scheme, 0.0)
-        return float(np.abs(np.triu(compute_covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
-
-    return repeat_over_seeds(seed, largest)
+def measure_channel_correlation(scheme: Scheme, seed: int) -> float:
+    """Return the largest correlation of two channels of a scheme's x̂, on feature maps of digits."""
+    x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), seed), scheme, 0.0)
+    return float(np.abs(np.triu(compute_covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
 
 
 @CLAIMS.add("X07", "normviz", "wrong", "/identities?row=whitening-is-batch&data=features",
@@ -242,31 +212,19 @@ def check_momentum_convention(seed: int) -> Iterator[Trial]:
         compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).final_averages
         for key, number in (("pytorch", PYTORCH_MOMENTUM), ("keras", PYTORCH_MOMENTUM), ("keras", 1 - PYTORCH_MOMENTUM))
     )
-    ratio = ours.variance / other.variance * (m - 1) / m
     what = f"relative difference of the running means: {PYTORCH_MOMENTUM} in both"
-    yield expect_equal(what, [find_largest_difference(ours.mean, same_number.mean).residual])
-    yield expect_at_most(
-        f"relative difference of the running means: PyTorch's {PYTORCH_MOMENTUM} and Keras's {1 - PYTORCH_MOMENTUM}",
-        [find_largest_difference(ours.mean, other.mean).residual],
-        1e-7,
-        fact=True,
-    )
-    yield expect_at_most(
-        f"relative difference of PyTorch's variance over Keras's from m/(m−1), m = {m}",
-        np.abs(ratio - 1).ravel(),
-        1e-7,
-        fact=True,
-    )
+    yield expect_equal(what, compute_residual(ours.mean, same_number.mean))
+    what = f"relative difference of the running means: PyTorch's {PYTORCH_MOMENTUM} and Keras's {1 - PYTORCH_MOMENTUM}"
+    yield expect_at_most(what, compute_residual(ours.mean, other.mean), 1e-7, fact=True)
+    gaps = np.abs(ours.variance / other.variance * (m - 1) / m - 1)
+    what = f"relative difference of PyTorch's variance over Keras's from m/(m−1), m = {m}"
+    yield expect_at_most(what, gaps, 1e-7, fact=True)
 
 
-def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
-    """Return the largest distance of x̂ from ±1, for random tensors of a shape at ε = 0, one per seed."""
-
-    def furthest(each: int) -> float:
-        x = SAMPLES["normal"].make(shape, each)
-        return float(np.abs(np.abs(compute_xhat(x, SCHEMES[key], 0.0)) - 1).max())
-
-    return repeat_over_seeds(seed, furthest)
+def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> float:
+    """Return the largest distance of x̂ from ±1, for a random tensor of a shape at ε = 0."""
+    x = SAMPLES["normal"].make(shape, seed)
+    return float(np.abs(np.abs(compute_xhat(x, SCHEMES[key], 0.0)) - 1).max())
 
 
 @CLAIMS.add("X09", "normviz", "holds", "/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",

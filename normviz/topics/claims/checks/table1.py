@@ -8,7 +8,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
 from normviz.topics.claims.claim import Claim
-from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.seeds import list_seeds
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.table import Cell, measure_cells
@@ -43,7 +43,7 @@ def measure_transformed_gaps(layer: str, scheme: str, eps: float, seed: int) -> 
 def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -> tuple[float, ...]:
     """Return the relative change of a layer's output by one transformation, `change`, one per seed from `seed` on."""
     place = find_network_index(TRANSFORMATIONS[change])
-    return repeat_over_seeds(seed, lambda each: measure_transformed_gaps(layer, scheme, eps, each)[place])
+    return tuple(measure_transformed_gaps(layer, scheme, eps, each)[place] for each in list_seeds(seed))
 
 
 def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
@@ -116,6 +116,7 @@ def make_cell_claim(number: int, layer: str, scheme: str, change: str, claimed: 
         check=check_conv_recentring if changed else partial(check_cell, layer, scheme, change, claimed),
         see=f"/invariance?cell={scheme}.{change}{'&layer=conv' * conv}{rows}",
         condition=CONV_EXCEPTION_REASON if changed else " ".join(list_conditions(layer, scheme, change, claimed)),
+        once=True,
     )
 
 

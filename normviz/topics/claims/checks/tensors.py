@@ -6,7 +6,6 @@ from normviz.core.equality import compare_schemes, compute_xhat, find_largest_di
 from normviz.core.fields import Shape
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.data.samples import sample_uneven
-from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
 from normviz.topics.same.identities import IDENTITIES, measure_residual
 
 DENSE_SHAPE: Shape = (8, 1, 1, 12)
@@ -19,29 +18,27 @@ LAYER_NORM_VARIANTS = {"layer": "H, W, C", "layer-channels": "C", "layer-spatial
 """The axes of the three variants of layer norm."""
 
 
-def measure_scheme_gap(key: str, other_key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of two schemes' x̂ on random tensors of a shape, one per seed from `seed` on."""
-    return repeat_over_seeds(
-        seed, lambda each: compare_schemes(SCHEMES[key], SCHEMES[other_key], shape, seed=each).worst.residual
-    )
+def compute_residual(left: np.ndarray, right: np.ndarray) -> float:
+    """Return the largest difference of two arrays, divided by the largest magnitude in both."""
+    return find_largest_difference(left, right).residual
 
 
-def measure_identity_gap(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of the sides of `IDENTITIES[key]`, one per seed from `seed` on."""
-    return repeat_over_seeds(seed, lambda each: measure_residual(IDENTITIES[key], sample_uneven(shape, each)))
+def measure_scheme_gap(key: str, other_key: str, shape: Shape, seed: int) -> float:
+    """Return the largest difference of two schemes' x̂ on random tensors of a shape."""
+    return compare_schemes(SCHEMES[key], SCHEMES[other_key], shape, seed=seed).worst.residual
 
 
-def measure_torch_gap(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
-    """Return the largest difference of a scheme's x̂ from that of PyTorch's layer, one per seed from `seed` on."""
-    from normviz.train.layer_timing import (
-        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
-    )
+def measure_identity_gap(key: str, shape: Shape, seed: int) -> float:
+    """Return the largest difference of the sides of `IDENTITIES[key]`."""
+    return measure_residual(IDENTITIES[key], sample_uneven(shape, seed))
 
-    def measure(each: int) -> float:
-        x = sample_uneven(shape, each)
-        return find_largest_difference(compute_xhat(x, scheme, eps), normalize_with_torch(x, scheme, eps)).residual
 
-    return repeat_over_seeds(seed, measure)
+def measure_torch_gap(scheme: Scheme, shape: Shape, eps: float, seed: int) -> float:
+    """Return the largest difference of a scheme's x̂ from that of PyTorch's layer."""
+    from normviz.train.layer_timing import normalize_with_torch  # here: torch takes seconds, and pages list the checks
+
+    x = sample_uneven(shape, seed)
+    return compute_residual(compute_xhat(x, scheme, eps), normalize_with_torch(x, scheme, eps))
 
 
 def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[float, float]:
@@ -51,9 +48,3 @@ def measure_change_shares(scheme: Scheme, shape: Shape, seed: int) -> tuple[floa
     changed[0, 0, 0, 0] += 1
     apart = compute_xhat(x, scheme, DEFAULT_EPS) != compute_xhat(changed, scheme, DEFAULT_EPS)
     return float(np.mean(apart[0])), float(np.mean(apart[1:]))
-
-
-def measure_change_shares_by_seed(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the two results of `measure_change_shares` for the scheme `key`, each with one number per seed."""
-    own, others = zip(*(measure_change_shares(SCHEMES[key], shape, each) for each in list_seeds(seed)), strict=True)
-    return own, others
