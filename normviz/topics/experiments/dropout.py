@@ -159,7 +159,8 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> Iterator[Fi
         errors = 100 * np.stack([shown[n].final_errors for n in own])
         points = make_band_curve(setting.labels[k], np.array(own), errors, setting.styles[k], is_scatter=True)
         ends.append(replace(points, texts=[f"{mean:.1f}" for mean in points.y]))
-    title = "Test error at the end" if all(each.is_ended for each in shown) else "Test error so far"
+    so_far = "" if all(each.is_ended for each in shown) else ", so far"
+    title = f"Test error with and without dropout{so_far}"
     names = [each.label.replace(" +", "<br>+") for each in shown]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in shown)
     yield FigureSpec(

@@ -46,8 +46,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
-        claim="“Modulating the statistics in all Batch Normalization layers” adapts a network to other pictures (Li et "
-        "al. 2016, arXiv 1603.04779, abstract).",
+        claim="Batch norm adapts to other pictures “by modulating the statistics” (Li et al. 2016, arXiv 1603.04779, "
+        "abstract).",
         why="The shift changes the means and variances of a layer’s inputs, so that the stored ones no longer fit. "
         "With new ones, batch norm cancels most of the shift.",
     ),
@@ -69,8 +69,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
         claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
-        why="If β is far below −γ, almost every γ x̂ + β is negative. The ReLU then outputs 0 and passes no gradient, "
-        "so that the layer cannot learn. A large γ makes the initial outputs large and random.",
+        why="If β is far below −γ, almost every γ x̂ + β is negative: the ReLU outputs 0 and passes no gradient, so "
+        "nothing is learned. A large γ makes initial outputs large.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",

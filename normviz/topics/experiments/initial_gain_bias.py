@@ -1,6 +1,6 @@
 """Initial values of gain and bias: networks that start from every pair of them, with any scheme."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.charts.curves import CurvePanel
 from normviz.core.settings import choice, integer
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -40,6 +40,15 @@ FIRST_BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
 
 USUAL_START = (1.0, 0.0)
 """The initial γ and β of every library."""
+
+REGIONS: dict[str, Callable[[float, float], bool]] = {
+    "β far below −γ": lambda gain, bias: bias <= -2 * gain,
+    "a small γ": lambda gain, _: gain < 1,
+    "a large γ": lambda gain, _: gain > 1,
+    "a small β": lambda _, bias: bias < 0,
+    "a large β": lambda _, bias: bias > 0,
+}
+"""Parts of the grid of pairs by their names in the headline: functions (γ, β) -> True inside."""
 
 RATES_BY_OPTIMIZER = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
 """The learning rates of the grid, by the optimizer."""
@@ -162,7 +171,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 StartSigns = Mapping[tuple[int, tuple[float, float]], int]
-"""By scheme and pair (γ, β): 1 if its test error is clearly above that of γ = 1, β = 0, −1 if clearly below, else 0."""
+"""Signs by scheme and pair (γ, β): 1 if the test error is clearly above that of γ = 1, β = 0, −1 if below, else 0."""
 
 
 def _compare_with_usual_start(ended_errors: Mapping[int, ErrorsByStart]) -> StartSigns:
@@ -242,11 +251,13 @@ def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]
     clear = [at for at in means if signs.get((k, at))]
     if not clear:
         return f"No: no pair clearly changes the test error of {usual:.0f}%."
-    gain, bias = max(clear, key=lambda at: abs(means[at] - usual))
-    symbol, is_large = ("γ", gain > 1) if gain != 1 else ("β", bias > 0)
-    where = "β far below −γ" if bias < -gain else f"a {'large' if is_large else 'small'} {symbol}"
-    change = "raises" if means[gain, bias] > usual else "lowers"
-    return f"Yes: {where} {change} the test error from {usual:.0f}% to {means[gain, bias]:.0f}%."
+    most = max(clear, key=lambda at: abs(means[at] - usual))
+    where = max(
+        (name for name, is_inside in REGIONS.items() if is_inside(*most)),
+        key=lambda name: np.mean([abs(means[at] - usual) for at in means if REGIONS[name](*at)]),
+    )
+    change = "raises" if means[most] > usual else "lowers"
+    return f"Yes: {where} {change} the test error from {usual:.0f}% to {means[most]:.0f}%."
 
 
 def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], found: StartSigns) -> Verdict:
@@ -276,8 +287,10 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], fo
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    ends = [f"{number} end clearly {how}" for number, how in ((worse, "worse"), (better, "better")) if number]
-    extent = f"for {better + worse} of {count} pairs: {join_words(ends, 'and')} than the usual γ = 1, β = 0"
+    ends = f"clearly {'worse' if worse else 'better'}"
+    if worse and better:
+        ends = f"clearly worse ({worse}) or better ({better})"
+    extent = f"for {better + worse} of {count} pairs, which end {ends} than the usual γ = 1, β = 0"
     return Verdict(word, " ".join(texts), condition, extent=extent)
 
 

@@ -251,7 +251,7 @@ def _make_ratio_panel(
     title: str, ratios: Mapping[str, Sequence[TimeRatio]], styles: Sequence[int], shapes: Iterable[Shape], axis: str
 ) -> CurvePanel:
     """Return a panel with a curve of ratios per name over the tensor shapes; `axis` is the label of the y axis."""
-    shift = 0.7 / len(ratios)
+    shift = 0.9 / len(ratios)
     each = []
     for place, (style, (label, of)) in enumerate(zip(styles, ratios.items(), strict=True)):
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
@@ -322,7 +322,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
         f"RMS norm subtracts no mean: in this app’s code it takes {ours} operations, layer norm {our_other}. But "
-        f"PyTorch runs layer norm as {their_other} fused operation, and RMS norm as {theirs} operations."
+        f"PyTorch runs layer norm as {their_other} fused operation, RMS norm as {theirs}."
     ) * bool(their_other == 1 < theirs)
     return Verdict(
         judge_signs(found),
