@@ -2,13 +2,7 @@
 
 from normviz.core.registry import Scheme
 
-COLOURING_NAMES = {
-    "field": "Field",
-    "statistic": "Statistic",
-    "value": "x",
-    "normalized": "x̂",
-    "output": "y",
-}
+COLOURING_NAMES = {"field": "Field", "statistic": "Statistic", "value": "x", "normalized": "x̂", "output": "y"}
 """Names of the colourings of cells, by key."""
 
 

@@ -15,9 +15,7 @@ def add_scheme_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=float, metavar="A", help="α of a pointwise scheme, above 0; its own by default")
     parser.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
     parser.add_argument(
-        "--field",
-        metavar="N=full,H=own,…",
-        help="rules of the custom scheme: own, full, groups(G), window(R)",
+        "--field", metavar="N=full,H=own,…", help="rules of the custom scheme: own, full, groups(G), window(R)"
     )
 
 

@@ -30,10 +30,7 @@ def build_scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme as plain data, as `normviz schemes --json` prints it."""
     named = {
         name: None if field is None else field.to_dict(scheme.axes)
-        for name, field in (
-            ("summation", scheme.summation),
-            ("suppression", scheme.suppression),
-        )
+        for name, field in (("summation", scheme.summation), ("suppression", scheme.suppression))
     }
     return {
         "key": scheme.key,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import normviz
 from normviz.classroom.lessons.catalogue import LESSONS_VARIABLE, load_lessons
-from normviz.ui.environment import check_environment
+from normviz.ui.security import check_environment
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

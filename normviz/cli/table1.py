@@ -16,19 +16,10 @@ from normviz.train.setting import Setting
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the rows of Table 1, and one for every value of `Setting`."""
-    parser.add_argument(
-        "--schemes",
-        default="batch,weight,layer",
-        metavar="K,K",
-        help=", ".join(SCHEMES),
-    )
+    parser.add_argument("--schemes", default="batch,weight,layer", metavar="K,K", help=", ".join(SCHEMES))
     parser.add_argument("--groups", type=int, metavar="G", help="number of groups")
     parser.add_argument("--radius", type=int, metavar="R", default=2, help="radius of the windows")
-    parser.add_argument(
-        "--field",
-        metavar="N=full,…",
-        help="rules of the custom scheme, which this adds",
-    )
+    parser.add_argument("--field", metavar="N=full,…", help="rules of the custom scheme, which this adds")
     parser.add_argument(
         "--front", metavar="KEY", help="scheme of the weights in front of the custom scheme, also added"
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.core.settings import CustomValue
-from normviz.ui.link import Param, View, make_integer_fitter, make_real_fitter
+from normviz.core.settings import CustomValue, Real
+from normviz.ui.link import Param, View, make_integer_fitter
 from normviz.ui.tensor import SIZE_NAMES, fit_index, format_index, get_view_shape
 
 NEAREST, FARTHEST = 20.0, 0.05
@@ -26,7 +26,7 @@ def _fit_camera(value: Any, view: View) -> tuple[float, ...]:
         return ()
     around, above, near = (*given, 1)[:3]
     turn = make_integer_fitter(-180, 180)(around, view), make_integer_fitter(-89, 89)(above, view)
-    return (*turn, round(make_real_fitter(FARTHEST, NEAREST)(near, view), 2))
+    return (*turn, round(Real(FARTHEST, FARTHEST, NEAREST).find_nearest_value(near, view), 2))
 
 
 def _fit_gaps(value: Any, view: View) -> tuple[str, ...]:

@@ -22,8 +22,14 @@ from normviz.ui.link import (
     get_language,
     trust_link,
 )
-from normviz.ui.page_text import PageText, PanelText
-from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page, translate_page_text
+from normviz.ui.page_texts import (
+    PAGE_TEXTS,
+    PageText,
+    PanelText,
+    find_next_page,
+    find_previous_page,
+    translate_page_text,
+)
 
 FORMER_PAGES = ("readings",)
 """The scripts of former pages, which only redirect."""
@@ -101,7 +107,7 @@ class PageFrame:
 
     page_text: PageText
     header: DeltaGenerator
-    words: PageText | PanelText | None = None
+    words: PanelText | None = None
 
 
 _FRAME: ContextVar[PageFrame | None] = ContextVar("frame", default=None)
@@ -141,8 +147,8 @@ def frame_page(page_text: PageText) -> Iterator[None]:
                 label=f"**{page_text.next_label} {after.question}**",
                 icon=":material/arrow_forward:",
             )
-            for see in page_text.see:
-                st.page_link(get_script_path(see.page), label=see.words)
+            for related, words in page_text.see.items():
+                st.page_link(get_script_path(related), label=words)
         if st.session_state.get(PRESENTING_PARAM.key):
             with st.container(key="turns"):  # unseen: what the keys of a presentation press
                 for each in (find_previous_page(page_text), after):

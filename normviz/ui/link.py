@@ -1,8 +1,7 @@
 """The values of a page, in its link and in the session, and the nearest valid values of a link.
 
 The link and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts with it,
-and
-after a step back or forward in the browser; it is written after every run. history.js makes each step undo one change.
+and after a step in the browser's history; it is written after every run. history.js makes each step undo one change.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
+from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
@@ -359,11 +358,6 @@ def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Return a function (value, view) that rounds and clips a value to the integers from lo to hi."""
     return Integer(lo, lo, hi).find_nearest_value
-
-
-def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
-    """Return a function (value, view) that clips a value to the numbers from lo to hi."""
-    return Real(lo, lo, hi).find_nearest_value
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:

@@ -13,12 +13,7 @@ from normviz.ui.locks import is_locked, set_widget_value
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""
 
-SCHEME_GROUPS = {
-    "activations": "Activations",
-    "weights": "Weights",
-    "without": "Without statistics",
-    "own": "Your own",
-}
+SCHEME_GROUPS = {"activations": "Activations", "weights": "Weights", "without": "Without statistics", "own": "Your own"}
 """Groups of the menu, in order."""
 
 

@@ -1,4 +1,4 @@
-"""Security of the app: headers of every response, a closed address, and two settings."""
+"""Security of the app: headers of every response, a closed address, and the environment variables of the server."""
 
 import re
 from base64 import b64encode
@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from normviz.core.errors import InvalidInput
+from normviz.jobs.executors import count_workers
 
 FRAME_ANCESTORS_VARIABLE = "NORMVIZ_FRAME_ANCESTORS"
 """The environment variable with the sites that may embed the app, separated by spaces; "*" stands for every site."""
@@ -50,6 +51,17 @@ def is_metrics_open(environment: Mapping[str, str]) -> bool:
     if value not in ("0", "1"):
         raise InvalidInput(f"{METRICS_VARIABLE} is 1 to open /_stcore/metrics, or 0 to close it; it is {value!r}.")
     return value == "1"
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Check every environment variable that the server reads.
+
+    Raises:
+        InvalidInput: a variable has an invalid value.
+    """
+    count_workers(environment)
+    read_frame_ancestors(environment)
+    is_metrics_open(environment)
 
 
 def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:

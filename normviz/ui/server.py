@@ -19,10 +19,10 @@ from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
 from normviz.core.errors import InvalidInput
-from normviz.ui.environment import check_environment
 from normviz.ui.security import (
     HeadersMiddleware,
     HideMetricsMiddleware,
+    check_environment,
     create_security_headers,
     is_metrics_open,
     read_frame_ancestors,

@@ -86,41 +86,16 @@ def get_limits(declared: Declaration, view: View) -> tuple[float, float]:
     return declared.entered or declared.compute_limits(view)
 
 
-def _draw_segments(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.segmented_control(
-        options=list_options(declared, view), format_func=declared.format_for_page, required=True, **widget_options
-    )
+def _offer_options(declared: Declaration, view: View) -> WidgetOptions:
+    return {"options": list_options(declared, view), "format_func": declared.format_for_page}
 
 
-def _draw_pills(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.pills(
-        options=list_options(declared, view),
-        format_func=declared.format_for_page,
-        selection_mode="multi",
-        **widget_options,
-    )
+def _offer_stops(declared: Declaration, view: View) -> WidgetOptions:
+    return {"options": list_stops(declared, view), "format_func": declared.format_for_page}
 
 
-def _draw_menu(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.selectbox(options=list_options(declared, view), format_func=declared.format_for_page, **widget_options)
-
-
-def _draw_stops(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.select_slider(options=list_stops(declared, view), format_func=declared.format_for_page, **widget_options)
-
-
-def _draw_slider(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    least, most = get_limits(declared, view)
-    st.slider(min_value=least, max_value=most, **widget_options)
-
-
-def _draw_number_input(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    least, most = get_limits(declared, view)
-    st.number_input(min_value=least, max_value=most, **widget_options)
-
-
-def _draw_toggle(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.toggle(**widget_options)
+def _limit_numbers(declared: Declaration, view: View) -> WidgetOptions:
+    return dict(zip(("min_value", "max_value"), get_limits(declared, view), strict=True))
 
 
 def _draw_drag_slider(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
@@ -136,14 +111,18 @@ def _draw_drag_slider(declared: Declaration, view: View, widget_options: WidgetO
     )  # fmt: skip
 
 
-WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], None]] = {
-    "segments": _draw_segments,
-    "pills": _draw_pills,
-    "menu": _draw_menu,
-    "stops": _draw_stops,
-    "slider": _draw_slider,
-    "number": _draw_number_input,
-    "toggle": _draw_toggle,
+WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], object]] = {
+    "segments": lambda declared, view, options: st.segmented_control(
+        **_offer_options(declared, view), required=True, **options
+    ),
+    "pills": lambda declared, view, options: st.pills(
+        **_offer_options(declared, view), selection_mode="multi", **options
+    ),
+    "menu": lambda declared, view, options: st.selectbox(**_offer_options(declared, view), **options),
+    "stops": lambda declared, view, options: st.select_slider(**_offer_stops(declared, view), **options),
+    "slider": lambda declared, view, options: st.slider(**_limit_numbers(declared, view), **options),
+    "number": lambda declared, view, options: st.number_input(**_limit_numbers(declared, view), **options),
+    "toggle": lambda declared, view, options: st.toggle(**options),
     "drag": _draw_drag_slider,
 }
 """Widgets by the name of a declaration's control. A page follows a dragged slider: draw it last, in a container."""

@@ -6,7 +6,6 @@
 
 /**
  * What `ClassState.to_data` of normviz/classroom/rooms/records.py sends; the last three once the answer is revealed.
- *
  * @typedef {object} ClassState
  * @property {string} code
  * @property {number} version
@@ -28,7 +27,6 @@ export const UNREACHED = 0;
 
 /**
  * Send a request; the status is `UNREACHED` if there is no response.
- *
  * @param {string} url
  * @param {{body?: unknown, secret?: string, language?: string}} [options] language of the refusals
  * @returns {Promise<{status: number, data: any}>}
@@ -51,7 +49,6 @@ export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resol
 
 /**
  * Fill values into the words of a name, "{count} of {total}", in the form for the value `count` if there is one.
- *
  * @param {Record<string, string>} words
  * @param {string} name
  * @param {Record<string, string | number>} values
@@ -63,7 +60,6 @@ export function fillWords(words, name, values) {
 
 /**
  * Return a link of the app in a language, unless it names one itself.
- *
  * @param {string} link
  * @param {string} language
  */
@@ -75,7 +71,6 @@ export function addLanguage(link, language) {
 
 /**
  * Return a code in two groups, as it is read out.
- *
  * @param {string} code
  */
 export const groupCode = (code) => `${code.slice(0, 4)} ${code.slice(4)}`;

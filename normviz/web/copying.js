@@ -12,7 +12,6 @@ const TOLD = 4000; // ms for which the button says that it has copied
 /**
  * Copy a text; return true on success. Without https there is no clipboard to write to; the browser then copies
  * what is selected.
- *
  * @param {string} text
  */
 async function copy(text) {

@@ -11,7 +11,6 @@
 
 /**
  * Return the points of a curve in runs, each without a gap: a curve is broken where a number is not finite.
- *
  * @param {Numbers} values
  * @param {Axes} axes
  */
@@ -30,7 +29,6 @@ function findRuns(values, { count, low, high }) {
 
 /**
  * Return the path of a curve.
- *
  * @param {Numbers} values
  * @param {Axes} axes
  */
@@ -41,7 +39,6 @@ export const drawCurve = (values, axes) =>
 
 /**
  * Return the path of the area between two curves, where both are finite.
- *
  * @param {Numbers} first
  * @param {Numbers} second
  * @param {Axes} axes
@@ -59,7 +56,6 @@ export function drawArea(first, second, axes) {
 
 /**
  * Return the numbers at which an axis has a label, at most `most` round ones in equal steps, from `low` to `high`.
- *
  * @param {number} low
  * @param {number} high
  * @param {number} most

@@ -8,12 +8,11 @@
 import { addLanguage, fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
 import { readLatest } from "./data.js";
 import { buildMarkup } from "./desk_markup.js";
-import { find, findClosest, makeElement } from "./dom.js";
+import { find, findClosest, makeElement, write } from "./dom.js";
 import { drawGrid } from "./grid.js";
 
 /**
  * What `build_desk_data` of normviz/classroom/rooms/desk.py sends.
- *
  * @typedef {object} DeskData
  * @property {string} base path of the app, with a slash at its end
  * @property {string} language
@@ -32,7 +31,6 @@ import { drawGrid } from "./grid.js";
 
 /**
  * What `read_results` of normviz/classroom/rooms/store.py returns.
- *
  * @typedef {object} Results
  * @property {number[]} counts
  * @property {boolean} closed
@@ -72,15 +70,6 @@ function rememberClass(opened) {
     if (opened) localStorage[STORED] = JSON.stringify(opened);
     else localStorage.removeItem(STORED);
   } catch {}
-}
-
-/**
- * @param {HTMLElement} node
- * @param {string} text
- */
-function write(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-  node.hidden = !text;
 }
 
 /** The desk in one element of the page. */
@@ -294,7 +283,6 @@ export class Desk {
 
   /**
    * Write the first line of a question as its heading, and the others below it.
-   *
    * @param {string} place
    * @param {AskedQuestion} question
    */

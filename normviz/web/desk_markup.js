@@ -4,7 +4,6 @@ import { fillWords } from "./class_requests.js";
 
 /**
  * Return the markup of the desk; the words are plain text of this app.
- *
  * @param {Record<string, string>} words
  */
 export function buildMarkup(words) {

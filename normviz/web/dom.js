@@ -2,7 +2,6 @@
 
 /**
  * Return the first element below the root that matches a selector.
- *
  * @template {Element} T
  * @param {ParentNode} root
  * @param {string} selector
@@ -18,7 +17,6 @@ export function find(root, selector, type) {
 
 /**
  * Return the target of an event or its nearest ancestor that matches a selector, or null.
- *
  * @param {Event} event
  * @param {string} selector
  * @returns {HTMLElement | SVGElement | null}
@@ -27,7 +25,6 @@ export const findClosest = ({ target }, selector) => (target instanceof Element 
 
 /**
  * Return a data attribute of the element that has the keyboard's focus, in the document or shadow root of a node.
- *
  * @param {Node} node
  * @param {string} name
  */
@@ -39,7 +36,6 @@ export function readFocused(node, name) {
 
 /**
  * Focus the first element that matches, if any, without scrolling.
- *
  * @param {ParentNode} root
  * @param {string} selector
  */
@@ -49,8 +45,17 @@ export function focusOn(root, selector) {
 }
 
 /**
+ * Write a text into an element, which is hidden without one; a screen reader repeats what is written again.
+ * @param {HTMLElement} node
+ * @param {string} text
+ */
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+  node.hidden = !text;
+}
+
+/**
  * Make an element of HTML with these properties and children.
- *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Partial<HTMLElementTagNameMap[Tag]>} properties
@@ -65,7 +70,6 @@ export function makeElement(tag, properties = {}, ...children) {
 
 /**
  * Count an update of a component in its root; tests wait for the count.
- *
  * @param {HTMLElement} root
  */
 export function countDrawing(root) {

@@ -7,7 +7,6 @@ import { find } from "./dom.js";
 
 /**
  * What `drag` of normviz/web/components/drag.py sends. `run`, which no browser reads, makes every run an answer.
- *
  * @typedef {{label: string, texts: string[], index: number, run: number, disabled: boolean}} DragData
  */
 

@@ -11,7 +11,6 @@ import { readForm, writeField, writeNumber } from "./wording.js";
 
 /**
  * What `beside_data` of normviz/topics/lab/element_data.py sends; everything can be said of any element.
- *
  * @typedef {object} ElementData
  * @property {Index} focus the locked element
  * @property {number[]} shape of the tensor
@@ -52,7 +51,6 @@ const drawIndex = ([letter, last], k) =>
 
 /**
  * Return a statistic; as a button that highlights its field if there are two fields.
- *
  * @param {Formula} formula
  * @param {boolean} isLit whether there is another field to be lit
  */
@@ -127,7 +125,6 @@ class ElementPanel {
 
   /**
    * Highlight the elements of a statistic, in the cube and in the pictures.
-   *
    * @param {Partial<Lights>} change
    */
   light(change) {
@@ -168,7 +165,6 @@ class ElementPanel {
 
   /**
    * Fill a part with markup. Unchanged nodes stay, with their highlight, focus and input.
-   *
    * @param {HTMLElement} part
    * @param {string} markup
    */
@@ -198,7 +194,6 @@ class ElementPanel {
 
   /**
    * Lock another index along an axis: in the cube at once, and with the server.
-   *
    * @param {number} axis
    * @param {number} value
    */

@@ -11,7 +11,6 @@ import { reducedMotion } from "./player.js";
 
 /**
  * What `grid_data` of normviz/topics/table1/grid.py sends.
- *
  * @typedef {object} GridData
  * @property {string} label of the table
  * @property {Record<string, string>} colours by role
@@ -25,7 +24,6 @@ import { reducedMotion } from "./player.js";
 
 /**
  * `one`: only one is changed; `added`: something is added to it.
- *
  * @typedef {{on: "weights" | "data", one: boolean, added: boolean, sign: string, name: string}} Column
  */
 
@@ -49,7 +47,6 @@ const MOVES = new Map(Object.entries({ ArrowLeft: [0, -1], ArrowRight: [0, 1], A
 /**
  * Return the pictogram of a change: bars of weights or square images, filled where multiplied, with a plus where noise
  * is added.
- *
  * @param {Column} column
  */
 function drawPictogram({ on, one, added }) {
@@ -85,7 +82,6 @@ function makeButton(cell, open) {
 
 /**
  * Return the key of the neighbour of a cell in the direction of an arrow key, or undefined.
- *
  * @param {GridData["rows"]} rows
  * @param {string} key
  * @param {string} arrow
@@ -126,7 +122,6 @@ function makeTable({ label, groups, columns, rows, open }) {
 
 /**
  * Draw a table of cases that calls `onOpen` with the key of a clicked cell.
- *
  * @param {HTMLElement} root
  * @param {GridData} data
  * @param {(cell: string) => void} onOpen
@@ -153,7 +148,6 @@ export function drawGrid(root, data, onOpen) {
 
 /**
  * Scroll to the open case if it is out of view, as above the table on a phone.
- *
  * @param {string} shows
  */
 function goToCase(shows) {

@@ -9,7 +9,6 @@ import { toPixels } from "./plotly_internals.js";
 /**
  * Move the frame of a heat map to the statistic of an element; do nothing for other figures. normviz/topics/lab/panels.py
  * sends the shapes of the statistics and of the tensor.
- *
  * @param {Graph} graph
  * @param {Index} index
  */

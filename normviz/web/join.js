@@ -4,7 +4,7 @@
 /** @import { OwnAnswer } from "./join_view.js" */
 
 import { addLanguage, fillWords, groupCode, sendRequest, sleep, UNREACHED } from "./class_requests.js";
-import { find, findClosest, makeElement } from "./dom.js";
+import { find, findClosest, makeElement, write } from "./dom.js";
 import { viewQuestion } from "./join_view.js";
 
 const STORED = "normviz class ";
@@ -18,15 +18,6 @@ const part = (/** @type {string} */ id) => find(document, `#${id}`, HTMLElement)
 
 /** Text of a name; "" for an unknown one. */
 const say = (/** @type {string} */ name) => words[name] ?? "";
-
-/**
- * @param {HTMLElement} node
- * @param {string} text
- */
-function write(node, text) {
-  if (node.textContent !== text) node.textContent = text; // a screen reader repeats what is written again
-  node.hidden = !text;
-}
 
 /** What this device remembers of a class: the name it made up for it, and its answer. */
 class Memory {

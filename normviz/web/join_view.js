@@ -6,7 +6,6 @@ import { fillWords } from "./class_requests.js";
 
 /**
  * The answer of this device: what was chosen last, and what the server has counted, both -1 for none.
- *
  * @typedef {{number: number, choice: number, counted: number}} OwnAnswer
  */
 
@@ -14,7 +13,6 @@ import { fillWords } from "./class_requests.js";
 
 /**
  * `open`: whether answers are taken; `said`: what it says below them; `good`: whether the answer was right.
- *
  * @typedef {{open: boolean, answers: AnswerView[], said: string, why: string, good: boolean}} QuestionView
  */
 
@@ -22,7 +20,6 @@ import { fillWords } from "./class_requests.js";
 
 /**
  * Return what to show of a question.
- *
  * @param {ClassState} state
  * @param {OwnAnswer} own to the question of the state
  * @param {Words} words

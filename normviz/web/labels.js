@@ -30,7 +30,6 @@ import { unravel } from "./indices.js";
  *
  * A text about a point, and the ends of the line between the two.
  * @typedef {{text: PlacedText, from: Pixel, to: Pixel}} Note
- *
  * @typedef {CopyLabels & {extent: Numbers, overhang: number, middles: number[][]}} Written
  */
 

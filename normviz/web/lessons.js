@@ -10,7 +10,6 @@ import { default as drawTwins } from "./twins.js";
 
 /**
  * A part of a picture; normviz/classroom/site/step_parts.py says what it holds.
- *
  * @typedef {object} Part
  * @property {string} component
  * @property {string} name

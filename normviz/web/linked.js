@@ -7,7 +7,6 @@
 
 /**
  * The details of the events by their names.
- *
  * @typedef {object} Details
  * @property {{index: Index, by?: string}} nv-element
  * @property {{index: Index}} nv-lock
@@ -16,7 +15,6 @@
 
 /**
  * Send an event to the components of the page.
- *
  * @template {keyof Details} Name
  * @param {Name} name
  * @param {Details[Name]} detail
@@ -25,7 +23,6 @@ export const sendEvent = (name, detail) => document.dispatchEvent(new CustomEven
 
 /**
  * Call a function with the details of all events of a name, while the root is on the page.
- *
  * @template {keyof Details} Name
  * @param {Element} root
  * @param {Name} name
@@ -43,7 +40,6 @@ export function listenToEvent(root, name, take) {
 /**
  * Return the cell of an element in a heat map of statistics, as [column, row]: the first two of four axes run down, the
  * others across.
- *
  * @param {Index} index of the element
  * @param {number[]} shape of the statistics
  * @param {number[]} of shape of the tensor

@@ -7,7 +7,6 @@ import { find } from "./dom.js";
 
 /**
  * Return a component's default export: it creates the element's object at the first message and then updates it.
- *
  * @template D
  * @param {string} selector of the element
  * @param {new (root: HTMLElement, data: D, send: SetValue) =>

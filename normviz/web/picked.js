@@ -17,7 +17,6 @@ const listening = new WeakMap();
 
 /**
  * Click a button of Streamlit, if it exists.
- *
  * @param {string} selector
  */
 function press(selector) {

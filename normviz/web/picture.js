@@ -8,7 +8,6 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
 
 /**
  * What `picture` of normviz/web/components/picture.py sends.
- *
  * @typedef {object} PictureData
  * @property {string} name
  * @property {string} alt the picture in a sentence
@@ -42,7 +41,6 @@ const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 
 /**
  * Return the pixel at fractions of a picture's height and width, clipped to the picture.
- *
  * @param {number} down
  * @param {number} across
  * @param {[number, number]} shape
@@ -54,7 +52,6 @@ export function findPixel(down, across, [height, width]) {
 
 /**
  * Return the neighbour of a pixel in the direction of an arrow key, the pixel itself at an edge; null for other keys.
- *
  * @param {Pixel} focus
  * @param {string} key
  * @param {[number, number]} shape
@@ -67,7 +64,6 @@ export function movePixel([row, column], key, [height, width]) {
 
 /**
  * Return red, green, blue and opacity of every pixel.
- *
  * @param {Numbers} image one number for each pixel, a grey, or three
  * @param {number} pixels
  */
@@ -138,7 +134,6 @@ class Picture {
 
   /**
    * Draw ring and rectangle around a pixel.
-   *
    * @param {Pixel} focus
    */
   put(focus) {
@@ -155,7 +150,6 @@ class Picture {
 
   /**
    * Select a pixel and send it to the server.
-   *
    * @param {Pixel} focus
    */
   pick(focus) {
@@ -170,7 +164,6 @@ class Picture {
 
   /**
    * Return the pictures beside each other as a file, every number a square.
-   *
    * @param {string} format "png" or "svg"
    * @param {string} alt
    */

@@ -20,7 +20,6 @@ export const reducedMotion = {
 
 /**
  * Set the icon, name and text of a button, unless it already has this name.
- *
  * @param {HTMLButtonElement} button
  * @param {keyof typeof ICONS} icon
  * @param {string} name
@@ -36,7 +35,6 @@ export function labelButton(button, icon, name, text = "") {
 
 /**
  * The elements of the controls.
- *
  * @typedef {object} Parts
  * @property {HTMLElement} bar
  * @property {HTMLButtonElement} play
@@ -59,7 +57,6 @@ export class Player {
 
   /**
    * Return the position after some milliseconds.
-   *
    * @param {number} position
    * @param {number} _passed
    */
@@ -69,14 +66,12 @@ export class Player {
 
   /**
    * Draw the picture at a position.
-   *
    * @param {number | null} _position
    */
   show(_position) {}
 
   /**
    * Fill an element with the controls.
-   *
    * @param {HTMLElement} bar
    * @param {string} group name of the controls
    * @param {string} slider name of the slider
@@ -101,7 +96,6 @@ export class Player {
 
   /**
    * Stop, and move to a position between 0 and the last.
-   *
    * @param {number | null} position
    */
   go(position) {
@@ -111,7 +105,6 @@ export class Player {
 
   /**
    * Move to a position without drawing it.
-   *
    * @param {number | null} position
    */
   place(position) {
@@ -120,7 +113,6 @@ export class Player {
 
   /**
    * Move to a position.
-   *
    * @param {number | null} position
    */
   set(position) {
@@ -156,7 +148,6 @@ export class Player {
 
   /**
    * Update the controls to the position.
-   *
    * @param {string} start text of the first button `before` it has been pressed
    * @param {string} says the position in words
    */

@@ -27,7 +27,6 @@ import { isSameList } from "./indices.js";
  * @property {(object: {pickSlots: number}) => void} add
  * @property {(object: {pickSlots: number}) => void} remove
  * @property {() => void} redraw
- *
  * @typedef {object} PrivateScene
  * @property {HTMLElement} container
  * @property {SVGElement} svgContainer
@@ -48,7 +47,6 @@ import { isSameList } from "./indices.js";
  * along the scale of colours.
  * @typedef {{update: (trace: FullTrace) => void, mesh?: Record<"trianglePositions" | "triangleUVs", Buffer>}} DrawnTrace
  * @typedef {{update: (numbers: Float32Array) => void}} Buffer
- *
  * @typedef {{l2p: (value: number) => number}} PrivateAxis
  * @typedef {{scene: {_scene: PrivateScene}, xaxis: PrivateAxis, yaxis: PrivateAxis}} FullLayout
  * @typedef {Graph & {_fullLayout: FullLayout, _fullData: FullTrace[]}} PrivateGraph

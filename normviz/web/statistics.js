@@ -4,7 +4,6 @@
 
 /**
  * Return the number of an element.
- *
  * @param {Statistic} statistic
  * @param {Index} index
  * @param {number[]} all shape of the tensor
@@ -18,7 +17,6 @@ const copies = new WeakMap();
 /**
  * Return the numbers of all elements in row-major order: each statistic copied to the elements that share it. The copy
  * is made once.
- *
  * @param {Statistic} statistic
  * @param {number[]} all shape of the tensor
  */

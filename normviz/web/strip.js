@@ -11,7 +11,6 @@ import { writeRange } from "./wording.js";
 
 /**
  * Where the maps of a picture stand.
- *
  * @typedef {object} Layout
  * @property {Range[]} part the indices that are drawn of each axis
  * @property {number[]} roles which axis is drawn in the place of N, H, W and C
@@ -32,7 +31,6 @@ const countRange = ([lo, hi]) => hi - lo;
 
 /**
  * Return the part of an axis to show around an index.
- *
  * @param {number} i
  * @param {number} n length of the axis
  * @param {number} most length of the part
@@ -45,7 +43,6 @@ function chooseAround(i, n, most) {
 
 /**
  * Return the part of a tensor that is shown around an element: as many whole maps as can be told apart.
- *
  * @param {Index} index
  * @param {number[]} shape
  * @param {number[]} roles
@@ -62,7 +59,6 @@ export function choosePart(index, shape, [n, h, w, c]) {
 
 /**
  * Return the layout of a part in a picture of this width; cells are whole pixels where they are a pixel or more.
- *
  * @param {Range[]} part
  * @param {number[]} roles
  * @param {number} width in pixels
@@ -79,7 +75,6 @@ export function layOutPart(part, roles, width) {
 
 /**
  * Return the width and height of a picture in pixels.
- *
  * @param {Layout} layout
  */
 export function measurePart({ part, roles, cell, gap }) {
@@ -89,7 +84,6 @@ export function measurePart({ part, roles, cell, gap }) {
 
 /**
  * Return the path around a box of elements; adjacent maps in it are joined.
- *
  * @param {Range[]} box
  * @param {Layout} layout
  */
@@ -120,7 +114,6 @@ export function drawOutline(box, { part, roles, cell, gap }) {
 
 /**
  * Return the box of an element in the field of the lit statistic, or in its last field; the element alone without fields.
- *
  * @param {Pick<Field, "part" | "bounds">[]} fields
  * @param {string | null} lit
  * @param {Index} index
@@ -136,7 +129,6 @@ export function chooseBox(fields, lit, index) {
 
 /**
  * Return the words for the shown part of the tensor; "" if all of it is shown.
- *
  * @param {Range[]} part
  * @param {number[]} shape
  * @param {(RangeWords | null)[]} ranges
@@ -152,7 +144,6 @@ export function writePart(part, shape, ranges, template) {
 
 /**
  * Return the colour of a value: from the middle towards low or high; that of gaps where it is not finite.
- *
  * @param {number} value
  * @param {number} largest the value of the strongest colour
  * @param {Record<string, Colour>} colours low, middle, high and gaps
@@ -218,7 +209,6 @@ export class Strip {
 
   /**
    * Mark the field of a statistic.
-   *
    * @param {string | null} part
    */
   light(part) {
@@ -228,7 +218,6 @@ export class Strip {
 
   /**
    * Mark an element and its field, in the part of the tensor in which it is. Closed details are filled once opened.
-   *
    * @param {Index} index
    */
   mark(index) {
@@ -250,7 +239,6 @@ export class Strip {
 
   /**
    * Draw a part of the tensor, and return its layout.
-   *
    * @param {Range[]} part
    */
   draw(part) {
@@ -274,7 +262,6 @@ export class Strip {
 
   /**
    * Paint all maps of a picture.
-   *
    * @param {HTMLCanvasElement} canvas
    * @param {Layout} layout
    * @param {number} density pixels of the canvas in one of the page
@@ -300,7 +287,6 @@ export class Strip {
 
   /**
    * Paint one map of a picture, a pixel a cell.
-   *
    * @param {ElementData["pictures"][number]} picture
    * @param {Range[]} part
    * @param {number} i index along N

@@ -65,14 +65,12 @@ function makeButton(act, text, onclick) {
 
 /**
  * Return the factor by which a presentation enlarges its text in a window of this width.
- *
  * @param {number} width in pixels
  */
 export const scaleText = (width) => Math.min(2.2, Math.max(1, width / 960)).toFixed(2);
 
 /**
  * Return the action of a clicker's key; undefined with Ctrl, Alt or Meta, or if the key is already handled.
- *
  * @param {Pick<KeyboardEvent, "key" | "defaultPrevented" | "ctrlKey" | "altKey" | "metaKey">} event
  */
 export const findKeyAction = ({ key, defaultPrevented, ctrlKey, altKey, metaKey }) =>

@@ -10,7 +10,6 @@ import { Player, reducedMotion } from "./player.js";
 
 /**
  * What `loss_plot` and `output_plot` of normviz/topics/table1/twin_plot.py send, with what `show_twin_curves` adds.
- *
  * @typedef {object} TwinsData
  * @property {string} alt
  * @property {string} x name of the axis
@@ -52,7 +51,6 @@ class Training extends Player {
 
   /**
    * Replace the curves; a player at its end stays at the end, others keep their position.
-   *
    * @param {TwinsData} data
    */
   take(data) {

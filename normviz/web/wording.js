@@ -7,7 +7,6 @@ import { readNumber } from "./statistics.js";
 
 /**
  * The elements that share a statistic with an element.
- *
  * @typedef {object} Field
  * @property {string | null} part "mean" or "divides"; null where both statistics have one field
  * @property {Numbers[][]} bounds for each axis and index: the first index of the field, and the one behind the last
@@ -25,7 +24,6 @@ const DIGITS = 4;
 /**
  * Return the words for the field of an element, like normviz/describe/wording.py does: "96 elements:
  * all h, w, c of example 2".
- *
  * @param {Pick<Field, "bounds" | "ranges">} field
  * @param {Record<string, string>} words
  * @param {Index} index
@@ -54,7 +52,6 @@ export function writeField({ bounds, ranges }, words, index, shape) {
 
 /**
  * Return a template with texts in the places of "{}".
- *
  * @param {string} template
  * @param {string[]} texts
  */
@@ -62,7 +59,6 @@ const fill = (template, ...texts) => template.replaceAll("{}", () => texts.shift
 
 /**
  * Return a template with the bounds of a range, such as "rows {lo} to {last}".
- *
  * @param {string} template
  * @param {number} lo
  * @param {number} hi the index behind the last one
@@ -71,7 +67,6 @@ export const writeRange = (template, lo, hi) => template.replace("{lo}", `${lo}`
 
 /**
  * Return the number of an element, as text for a formula.
- *
  * @param {Numbered} data
  * @param {string} name of the number; n, h, w and c are the element's indices
  * @param {boolean} bracketed whether a negative number has brackets
@@ -85,7 +80,6 @@ export function writeNumber({ numbers, shape }, name, bracketed, index) {
 
 /**
  * Return the index of the formulas' form for an element.
- *
  * @param {Numbered} data
  * @param {Index} index
  */

@@ -37,7 +37,7 @@ def test_a_story_is_whole_and_leads_elsewhere(page):
     story = BY_PAGE[page]
     assert story.question
     assert all(text.endswith((".", "?", "]")) for text in (story.why, story.first, story.takeaway) if text)
-    ways = [see.page for see in story.see]
+    ways = [*story.see]
     assert set(ways) <= BY_PAGE.keys() - {page, find_next_page(story).page}
     assert len(ways) == len(set(ways)) >= 1
 
@@ -96,7 +96,7 @@ def test_a_page_stands_between_its_question_and_its_takeaway(link):
     assert not [text for text in said[1:] if text.startswith("# ")]  # one heading of the first order
     ways = [(link.proto.page, link.proto.label) for link in at.get("page_link")]
     assert ways[0] == (find_next_page(story).page, f"**Next: {find_next_page(story).question}**")
-    assert ways[1:] == [(see.page, see.words) for see in story.see]
+    assert ways[1:] == [*story.see.items()]
     before, behind = open_lab("app.py", present="1", **link).get("page_link")[-2:]  # of a clicker
     assert (before.proto.page, behind.proto.page) == (find_previous_page(story).page, find_next_page(story).page)
 
@@ -106,7 +106,7 @@ def test_only_the_pages_for_teaching_are_translated():
         other = translate_page_text(story, "de")
         assert translate_page_text(story, "en") == story
         assert (other == story) == (story.section != "Teach")
-        assert (other.page, other.section, [each.page for each in other.see]) == (
-            story.page, story.section, [each.page for each in story.see],
+        assert (other.page, other.section, [*other.see]) == (
+            story.page, story.section, [*story.see],
         )  # fmt: skip
         assert find_next_page(other) == find_next_page(story)

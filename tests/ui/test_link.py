@@ -21,7 +21,6 @@ from normviz.ui.link import (
     format_repair_note,
     make_choice_fitter,
     make_integer_fitter,
-    make_real_fitter,
 )
 
 KEYS = [param.key for param in lab.PARAMS]
@@ -75,7 +74,7 @@ def test_a_whole_number_becomes_the_nearest_in_its_range(text, lo, length):
 def test_a_real_number_becomes_the_nearest_in_its_range(text, lo, length):
     hi = lo + length
     try:
-        value = make_real_fitter(lo, hi)(text, {})
+        value = Real(lo, lo, hi).find_nearest_value(text, {})
     except ValueError:
         assert not is_number(text)
         return
@@ -86,7 +85,7 @@ def test_a_real_number_becomes_the_nearest_in_its_range(text, lo, length):
     ("text", "value"), [("inf", 3.0), ("-inf", -2.0), ("1e999", 3.0), ("-0.5", -0.5), (" 1 ", 1.0)]
 )
 def test_real_numbers_by_example(text, value):
-    assert make_real_fitter(-2.0, 3.0)(text, {}) == value
+    assert Real(-2.0, -2.0, 3.0).find_nearest_value(text, {}) == value
 
 
 @given(text=TEXTS)

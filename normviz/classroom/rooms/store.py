@@ -10,21 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from normviz.classroom.rooms.codes import (
-    generate_code,
-    generate_secret,
-    hash_device,
-    hash_secret,
-    matches_digest,
-)
+from normviz.classroom.rooms.codes import generate_code, generate_secret, hash_device, hash_secret, matches_digest
 from normviz.classroom.rooms.database import ANSWERS, CLASSES, SNAPSHOTS, Database
-from normviz.classroom.rooms.limits import (
-    CLASS_SECONDS,
-    MAX_CLASSES,
-    MAX_DEVICE_SNAPSHOTS,
-    MAX_DEVICES,
-    MAX_SNAPSHOTS,
-)
+from normviz.classroom.rooms.limits import CLASS_SECONDS, MAX_CLASSES, MAX_DEVICE_SNAPSHOTS, MAX_DEVICES, MAX_SNAPSHOTS
 from normviz.classroom.rooms.records import Answer, ClassState, Pace, Question, RefusedRequest
 
 UNKNOWN_CODE = 404, "unknown-code"

@@ -6,13 +6,7 @@ from html import escape
 
 from normviz.charts.packing import pack_message
 from normviz.charts.palette import THEMES
-from normviz.classroom.site.step_parts import (
-    StepPart,
-    format_words_html,
-    make_plot_part,
-    make_text_part,
-    wrap_table,
-)
+from normviz.classroom.site.step_parts import StepPart, format_words_html, make_plot_part, make_text_part, wrap_table
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS

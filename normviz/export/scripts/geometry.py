@@ -91,7 +91,4 @@ def _build_rate(view: View) -> PageScript:
     return PageScript("The effective learning rate", cells, "train")
 
 
-PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "vectors": _build_vectors,
-    "rate": _build_rate,
-}
+PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {"vectors": _build_vectors, "rate": _build_rate}

@@ -97,7 +97,4 @@ def _build_spectral_norm(view: View) -> PageScript:
     return PageScript("Spectral norm of a layer", cells, "train")
 
 
-PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
-    "norm": _build_weight_norm,
-    "spectral": _build_spectral_norm,
-}
+PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {"norm": _build_weight_norm, "spectral": _build_spectral_norm}

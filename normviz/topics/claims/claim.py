@@ -41,10 +41,7 @@ class Evidence:
         measured = "; ".join(trial.text.rstrip(".") for trial in self.trials)
         said = [f"{measured}."] if measured else []
         for each in self.verdicts:
-            said += [
-                f"{each.text}: {each.says}",
-                *([f"Conditions: {each.condition}"] if each.condition else []),
-            ]
+            said += [f"{each.text}: {each.says}", *([f"Conditions: {each.condition}"] if each.condition else [])]
         return " ".join(said)
 
     def to_record(self) -> dict[str, Any]:

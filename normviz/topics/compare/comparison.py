@@ -7,11 +7,7 @@ from normviz.core.fields import OWN, Shape
 from normviz.core.registry import DEFAULT_EPS, Scheme, find_equal_schemes
 from normviz.core.theory import explain_degeneracy, explain_sign_only
 from normviz.describe.parameters import list_parameter_shapes, list_state_names
-from normviz.describe.wording import (
-    SchemeOnShape,
-    format_scheme_label,
-    format_shape,
-)
+from normviz.describe.wording import SchemeOnShape, format_scheme_label, format_shape
 
 
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:

@@ -14,12 +14,7 @@ from normviz.ui.link import View, draw_segments
 from normviz.ui.scheme import build_schemes, is_relevant_to_any
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.tensor import OWN_DATA, get_view_lengths, get_view_shape
-from normviz.ui.tensor_controls import (
-    draw_data_controls,
-    draw_eps_control,
-    draw_main_parameters,
-    draw_shape_controls,
-)
+from normviz.ui.tensor_controls import draw_data_controls, draw_eps_control, draw_main_parameters, draw_shape_controls
 from normviz.web.components.picked import show_choice_bar
 
 

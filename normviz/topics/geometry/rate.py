@@ -91,11 +91,7 @@ DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "a
 
 
 def train_side_by_side(
-    seed: int,
-    weight_factors: Sequence[float],
-    rates: np.ndarray,
-    reference_runs: Sequence[int],
-    optimizer: str = "sgd",
+    seed: int, weight_factors: Sequence[float], rates: np.ndarray, reference_runs: Sequence[int], optimizer: str = "sgd"
 ) -> TrainingCurves:
     """Train several networks on the same mini-batches by W ← W − η · direction; return their `TrainingCurves`.
 

@@ -52,11 +52,7 @@ def build_stages(
             made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
             numbers = [f"{scheme.gain_symbol} = {wording.format_signed(gain)}"]
         if scheme.bias is not None:
-            made, done, numbers = (
-                f"{made} + β",
-                [*done, "shifted"],
-                [*numbers, f"β = {wording.format_signed(bias)}"],
-            )
+            made, done, numbers = (f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.format_signed(bias)}"])
         how = wording.capitalize_first(" and ".join(done))
         says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
         yield CubeStage("y", says, result.y, "output", scale=1)

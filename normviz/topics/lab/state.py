@@ -70,11 +70,7 @@ COMPUTED_PARAMS = (
 )
 """Values of the tensor, the scheme and the look, which a preset sets or resets."""
 
-PARAMS = (
-    *COMPUTED_PARAMS,
-    *create_params(TabValues),
-    LOOK_PARAMS[0],
-)
+PARAMS = (*COMPUTED_PARAMS, *create_params(TabValues), LOOK_PARAMS[0])
 
 
 def affects_scheme(scheme: Scheme, name: str) -> bool:

@@ -199,11 +199,7 @@ class _RowResults(NamedTuple):
 
 
 def _compute_cell(
-    scheme: Scheme,
-    change: Transformation,
-    setting: Setting,
-    row: _RowResults,
-    has_matched_rate: bool,
+    scheme: Scheme, change: Transformation, setting: Setting, row: _RowResults, has_matched_rate: bool
 ) -> Cell:
     measured, exact, losses, largest, hollow, shape, weight_shape = row
     twin, place = find_network_index(change), find_network_index(change, has_matched_rate)

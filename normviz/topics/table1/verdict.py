@@ -14,14 +14,7 @@ from normviz.core.text import format_number
 from normviz.core.tolerances import CONTROL_MARGINS, MACHINE_EPSILONS
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import format_gap
-from normviz.train.problem import (
-    NETWORKS,
-    ORIGINAL,
-    PROBE,
-    PROBE_SIZE,
-    find_control_networks,
-    sample_data_shift,
-)
+from normviz.train.problem import NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, find_control_networks, sample_data_shift
 from normviz.train.setting import Setting
 
 APART_FACTOR = 4.0

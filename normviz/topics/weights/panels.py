@@ -15,14 +15,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
 from normviz.describe.wording import format_gap, format_signed
-from normviz.topics.weights.descent import (
-    DIGIT_PAIR,
-    STEPS,
-    DescentPath,
-    Setting,
-    compare_losses,
-    measure_growth_gap,
-)
+from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, compare_losses, measure_growth_gap
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
 from normviz.topics.weights.figures import draw_ellipses, draw_stretch_histograms
 from normviz.topics.weights.state import (

@@ -18,7 +18,6 @@ if (parent !== window) {
   };
   /**
    * Tell the state once the page has run, which writes the values that it has replaced into its link.
-   *
    * @param {number} looks in which the run may still begin
    */
   const tellState = (looks) => {

@@ -122,10 +122,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
         lambda: {
             "array": list(found),
             "right": [int(each.right) for each in found.values()],
-            "error": [each.error for each in found.values()],
-            "mistake": [each.mistake for each in found.values()],
-            "beside": [each.beside for each in found.values()],
-            "problem": [each.problem for each in found.values()],
+            **{name: [getattr(each, name) for each in found.values()] for name in AnswerVerdict._fields[1:]},
         },
         "verdicts",
     )

@@ -143,10 +143,7 @@ def describe_gradient_invariances(scheme: Scheme, eps: float) -> str:
     if eps:
         product = f"{letter} · ∂L/∂{letter}"
         factor = f"a factor of all {letter} acts only through ε = {typeset(eps)}, so {product} shrinks with ε"
-    parts = [
-        *([shift] if scheme.summation is not None else []),
-        *([factor] if scheme.suppression is not None else []),
-    ]
+    parts = [*([shift] if scheme.summation is not None else []), *([factor] if scheme.suppression is not None else [])]
     said = "; ".join(parts) or KIND_FORMULAS[scheme.kind.key].kept
     return f"**{wording.capitalize_first(said)}.**"
 

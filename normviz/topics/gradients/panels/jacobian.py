@@ -11,7 +11,7 @@ from normviz.core.registry import Scheme
 from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.wording import pluralize
 from normviz.topics.gradients.blocks import JacobianBlocks, find_jacobian_blocks
-from normviz.topics.gradients.jacobian_figures import draw_jacobian_map
+from normviz.topics.gradients.figures import draw_jacobian_map
 from normviz.topics.gradients.panels.formula import show_weight_scheme_note
 from normviz.topics.gradients.small import make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape

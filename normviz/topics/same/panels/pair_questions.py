@@ -13,13 +13,7 @@ from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
-from normviz.topics.same.identities import (
-    ANY_SHAPE,
-    IDENTITIES,
-    Identity,
-    IdentitySide,
-    evaluate_sides,
-)
+from normviz.topics.same.identities import ANY_SHAPE, IDENTITIES, Identity, IdentitySide, evaluate_sides
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import View
