@@ -69,10 +69,8 @@ def test_the_verdict_says_at_which_sizes():
     assert found.text == "Holds for 4 of 6 points in PyTorch’s layers. In this app’s code, it holds for none of 6"
     says = found.says
     assert "at 16,384, 131,072 and 1,048,576 elements" in says
-    assert (
-        "in PyTorch’s layers, forward, 0.5 (0.49 to 0.51), 0.5 (0.49 to 0.51), 0.5 (0.49 to 0.51): RMS norm is faster at all sizes"
-        in says
-    )
+    assert "in PyTorch’s layers, forward, 0.5 (0.49 to 0.51), 0.5 " in says
+    assert "0.5 (0.49 to 0.51): RMS norm is faster at all sizes" in says
     assert "RMS norm is faster at 1,048,576 elements, slower at 16,384 elements" in says
     assert "in this app’s code, forward, 1 (0.98 to 1), 1 (0.98 to 1), 1 (0.98 to 1): there is no clear" in says
     assert "RMS norm is slower at all sizes" in says
