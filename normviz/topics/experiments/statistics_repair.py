@@ -57,8 +57,8 @@ SHOWN_BATCH_SIZE = 16
 
 LINE_STYLES = {
     "batch norm, stored": SCHEME_STYLES["batch"],
-    "batch norm, new from 449 pictures": 3,
-    f"batch norm, new from {SHOWN_BATCH_SIZE} pictures": 4,
+    "batch norm, new (449)": 3,
+    f"batch norm, new ({SHOWN_BATCH_SIZE})": 4,
     "layer norm": SCHEME_STYLES["layer"],
 }
 """Index of the curve style of each line in the first figure, by its name: whose statistics, and which."""
@@ -277,5 +277,6 @@ EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
     lambda setting: f"Networks learn digits, then read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch norm uses "
-    "statistics (means and variances) stored in training, or new ones from shifted pictures. Error: misread digits."
+    f"statistics (means, variances) stored in training, or new ones of 449 or {SHOWN_BATCH_SIZE} shifted pictures. Error: "
+    "misread digits."
 )  # fmt: skip
