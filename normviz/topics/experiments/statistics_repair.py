@@ -277,6 +277,6 @@ EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
     lambda setting: f"Networks learn digits, then read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch norm uses "
-    f"statistics (means, variances) stored in training, or new ones of 449 or {SHOWN_BATCH_SIZE} shifted pictures. Error: "
-    "misread digits."
+    f"statistics (means, variances) stored in training, or new ones of 449 or {SHOWN_BATCH_SIZE} shifted pictures. "
+    "Error: misread digits."
 )  # fmt: skip
