@@ -64,7 +64,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Return a figure with panels of curves in a grid; curves of one name share style and legend entry."""
+    """Return a figure with panels of curves in a grid; curves of one name share a legend entry, and "" has none."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -75,7 +75,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         horizontal_spacing=min(0.13, 0.26 / columns),
         vertical_spacing=min(0.2, 0.4 / rows),
     )
-    named: dict[str, None] = {}
+    named: dict[str, None] = {"": None}
     for number, panel in enumerate(panels):
         subplot = {"row": number // columns + 1, "col": number % columns + 1}
         shifts = _separate_error_bars(panel)
