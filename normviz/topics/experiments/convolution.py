@@ -150,7 +150,7 @@ def _draw_gap(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Cur
         _mask_nonfinite(np.array([each[key].mean_losses.mean() for each in (padded, bare)] + [np.nan]))
         for key in ("batch", "layer")
     )
-    x = np.array([*range(len(PADDINGS)), len(PADDINGS) - 0.7]) + GAP_OFFSET  # the last one makes room for a text
+    x = np.array([*range(len(PADDINGS)), len(PADDINGS) - 0.55]) + GAP_OFFSET  # the last one makes room for a text
     texts = [f"gap {gap:.3f}" if np.isfinite(gap) else "" for gap in (high - low)[:-1]]
     return Curve("", x, (low + high) / 2, -1, low, high, is_scatter=True, size=1, texts=texts)
 
