@@ -61,8 +61,8 @@ BREAKS = {
     ),
     "a lost vote of a cell": Break(
         "normviz/topics/table1/panels.py",
-        "partial(get_case_guesses().__setitem__, get_cell_key(cell), vote)",
-        'partial(st.session_state.__setitem__, "votes", {get_cell_key(cell): vote})',
+        "partial(get_case_guesses().__setitem__, grid.get_cell_key(cell), vote)",
+        'partial(st.session_state.__setitem__, "votes", {grid.get_cell_key(cell): vote})',
         "tests/topics/table1/test_table_page.py",
     ),
     "a stale figure": Break(

@@ -22,19 +22,21 @@ LAYOUTS = {"activation": "NHWC", "weight": "HWIO"}
 """Layouts of tensors of the app, as arguments of the library."""
 
 
-def format_tensor_code(view: View) -> tuple[str, str]:
+def format_tensor_code(view: View) -> tuple[Expression, str]:
     """Return the code that makes the tensor x of a page, and the project's extras that the code needs, or ""."""
     if has_own_tensor(view):
         made = format_call("np.load", OWN_TENSOR_FILE)
-        return f"import numpy as np\n\nx = {made}.astype(float)  # your own data, downloaded beside this file", ""
+        note = "your own data, downloaded beside this file"
+        return Expression(f"import numpy as np\n\nx = {made}.astype(float)  # {note}"), ""
     return format_sample_code("x", "uneven" if view["data"] == OWN_DATA else view["data"], get_view_shape(view), view)
 
 
-def format_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[str, str]:
+def format_sample_code(name: str, key: str, shape: Shape, view: View) -> tuple[Expression, str]:
     """Return code that assigns the sample `key` to the variable `name`, and the pip extras that it needs, or ""."""
     function = SAMPLES[key].make.__name__
     made = format_call(function, shape, seed=view["seed"])
-    return f"from normviz.data.samples import {function}\n\n{name} = {made}", SAMPLE_EXTRAS.get(key, "")
+    code = Expression(f"from normviz.data.samples import {function}\n\n{name} = {made}")
+    return code, SAMPLE_EXTRAS.get(key, "")
 
 
 def format_scheme_code(scheme: Scheme) -> Expression:

@@ -5,16 +5,24 @@ comment. VS Code, Spyder and Jupytext open it as a notebook, too.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
 from string import Template
-from textwrap import dedent, wrap
+from textwrap import wrap
 from typing import Any
 
 from normviz.export.project import format_citation, format_requirement
 
 TEXT_MARK, CODE_MARK = "# %% [markdown]", "# %%"
 """The lines that begin a cell of text, and one of code."""
+
+TEMPLATE_FOLDER, TEXT_SIGN = Path(__file__).parent / "scripts", ">"
+"""The folder of the templates, and what begins a line of Markdown in them."""
+
+SECTION = r"^=== (\w+)(?:: (.*))?\n((?:(?!=== ).*\n)*)"
+"""A section of a template: its name, its title and its lines."""
 
 LINE_LENGTH = 100
 """Longest line of a text."""
@@ -43,20 +51,31 @@ class PageScript:
     extras: str = ""
 
 
-def make_text(words: str) -> ScriptCell:
-    """Return a Markdown cell with text wrapped anew; empty lines separate its paragraphs."""
-    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", words.strip()))
-    return ScriptCell("\n\n".join("\n".join(wrap(each, LINE_LENGTH - 2)) for each in paragraphs), is_text=True)
+def fill_script(template: str, sections: Sequence[str], values: Mapping[str, Any], extras: str = "") -> PageScript:
+    """Return the script of some sections of a template, `scripts/<template>.txt`, filled in with values.
 
-
-def make_code(source: str, **values: Any) -> ScriptCell:
-    """Return a dedented code cell; each $NAME in the source is replaced by the Python literal of the argument NAME.
-
-    >>> make_code("x = $start", start=(1, "a")).source
-    'x = (1, "a")'
+    A section begins with "=== NAME", of the first also ": TITLE". Lines that begin with ">" are Markdown, the others
+    Python. $NAME stands for a value: in Python for its literal, else for the value itself.
     """
-    written = {name: format_literal(value) for name, value in values.items()}
-    return ScriptCell(Template(dedent(source).strip()).substitute(written))
+    text = (TEMPLATE_FOLDER / f"{template}.txt").read_text(encoding="utf-8")
+    found = {name: (title, body) for name, title, body in re.findall(SECTION, text, re.MULTILINE)}
+    lines = [line for name in sections for line in found[name][1].splitlines()]
+    cells = [
+        _fill_cell("\n".join(group), values, is_text)
+        for is_text, group in groupby(lines, lambda line: line.startswith(TEXT_SIGN))
+    ]
+    title = Template(found[sections[0]][0]).substitute(values)
+    return PageScript(title, [cell for cell in cells if cell.source], extras)
+
+
+def _fill_cell(source: str, values: Mapping[str, Any], is_text: bool) -> ScriptCell:
+    """Return the cell of some lines of a template; Markdown is wrapped, an empty line of it separates paragraphs."""
+    if not is_text:
+        code = Template(source.strip())
+        return ScriptCell(code.substitute({name: format_literal(values[name]) for name in code.get_identifiers()}))
+    words = Template(re.sub(f"^{TEXT_SIGN} ?", "", source, flags=re.MULTILINE)).substitute(values)
+    paragraphs = (" ".join(part.split()) for part in words.split("\n\n"))
+    return ScriptCell("\n\n".join("\n".join(wrap(each, LINE_LENGTH - 2)) for each in paragraphs), is_text=True)
 
 
 class Expression(str):
@@ -93,26 +112,9 @@ def format_script(script: PageScript, link: str) -> str:
 
     `link`: the link of the page.
     """
-    head = [
-        ScriptCell(f"# {script.title}", is_text=True),
-        make_text(
-            f"""This file computes the numbers of the page `{link}` of normviz. Run the cells from top to bottom, or all
-            of it as a script.
-
-            To cite: {format_citation()}"""
-        ),
-        make_code(
-            """
-            # Colab installs normviz here. Elsewhere, once: pip install $requirement
-            import sys
-
-            if "google.colab" in sys.modules:
-                get_ipython().run_line_magic("pip", 'install --quiet $requirement')
-            """,
-            requirement=format_requirement(script.extras),
-        ),
-    ]
-    return "\n".join(_format_cell(cell) for cell in _join_texts([*head, *script.cells]))
+    values = {"title": script.title, "link": link, "citation": format_citation()}
+    head = fill_script("head", ["head"], values | {"requirement": format_requirement(script.extras)})
+    return "\n".join(_format_cell(cell) for cell in _join_texts([*head.cells, *script.cells]))
 
 
 def split_cells(text: str) -> list[ScriptCell]:

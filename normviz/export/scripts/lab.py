@@ -5,7 +5,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.describe.wording import format_scheme_name, format_shape
 from normviz.export.scheme_code import LAYOUTS, format_scheme_code, format_tensor_code
-from normviz.export.script import Expression, PageScript, ScriptCell, format_call, make_code, make_text
+from normviz.export.script import Expression, PageScript, fill_script, format_call
 from normviz.topics.lab import state
 from normviz.ui.link import View
 from normviz.ui.scheme import build_scheme
@@ -25,32 +25,21 @@ def build_script(view: View) -> PageScript:
     learned = {name: value for name, value in (("gain", layer.gain), ("bias", layer.bias)) if value != (name == "gain")}
     colour = "normalized" if view["colour"] == "output" else view["colour"]
     name = capitalize_first(format_scheme_name(scheme))
-    cells = [
-        make_text(f"The tensor has the shape ({', '.join(scheme.axes)}) = {format_shape(shape)}."),
-        make_code(f"import normviz\n{tensor}"),
-        make_text(f"**{name}.** {scheme.about}"),
-        make_code(
-            "scheme, eps = $scheme, $eps\nresult = $call\nprint(result)",
-            scheme=format_scheme_code(scheme),
-            eps=layer.eps,
-            call=format_call("normviz.normalize", *PASSED, **learned, layout=layout),
-        ),
-        make_text("The chosen element, and the statistics that it shares with others:"),
-        _build_element_code(scheme, shape, view["focus"], layer.threshold),
-        *_build_statistics_cells(scheme, shape),
-        make_text("The picture. Turn it, and press “Watch it happen”. `to_html` saves it as a web page."),
-        make_code(
-            'picture = $call\n# picture.to_html("cube.html")\npicture',
-            call=format_call(
-                "normviz.show", *PASSED[:2], eps=PASSED[2], layout=layout, colour=colour, focus=tuple(view["focus"])
-            ),
-        ),
-    ]
-    return PageScript(f"{name} of a tensor", cells, ",".join(filter(None, ["show", extras])))
+    named = {"layout": layout, "colour": colour, "focus": tuple(view["focus"])}
+    statistics = _format_statistics_code(scheme, shape)
+    values = {
+        "name": name, "about": scheme.about, "axes": ", ".join(scheme.axes), "shape": format_shape(shape),
+        "tensor": tensor, "scheme": format_scheme_code(scheme), "eps": layer.eps, "element": tuple(view["focus"]),
+        "result": format_call("normviz.normalize", *PASSED, **learned, layout=layout), "statistics": statistics,
+        "numbers": _format_element_code(scheme, shape, view["focus"], layer.threshold),
+        "picture": format_call("normviz.show", *PASSED[:2], eps=PASSED[2], **named),
+    }  # fmt: skip
+    sections = ["lab", *(["statistics"] if statistics else []), "picture"]
+    return fill_script("lab", sections, values, ",".join(filter(None, ["show", extras])))
 
 
-def _build_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: float) -> ScriptCell:
-    """Return the code cell that prints the numbers of the element at index `focus`; z = max(y, `threshold`)."""
+def _format_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: float) -> Expression:
+    """Return the code that prints the numbers of the element at index `focus`; z = max(y, `threshold`)."""
     numbers = {"x": "x[element]"}
     if scheme.summation is not None:
         numbers["mean"] = f"result.mean{list(scheme.summation.find_statistic_index(focus, shape))}"
@@ -65,16 +54,15 @@ def _build_element_code(scheme: Scheme, shape: Shape, focus: Index, threshold: f
     numbers |= {"y": "result.y[element]"}
     if scheme.threshold is not None:
         numbers["z = max(y, τ)"] = f"max(result.y[element], {threshold!r})"
-    lines = [f'print(f"{name}: {{{number}:.8g}}")' for name, number in numbers.items()]
-    return make_code("\n".join(["element = $element", *lines]), element=tuple(focus))
+    return Expression("\n".join(f'print(f"{name}: {{{number}:.8g}}")' for name, number in numbers.items()))
 
 
-def _build_statistics_cells(scheme: Scheme, shape: Shape) -> list[ScriptCell]:
-    """Return the cells that print all statistics; an empty list for a scheme without statistics."""
+def _format_statistics_code(scheme: Scheme, shape: Shape) -> Expression:
+    """Return the code that prints all statistics; "" for a scheme without statistics."""
     parts = {"mean": scheme.summation is not None, "deviation": has_divisors(scheme, shape)}
-    lines = [f'print("{part}:", result.{part}.ravel())' for part, is_there in parts.items() if is_there]
-    words = "All statistics. The divisors are called `deviation`."
-    return [make_text(words), make_code("\n".join(lines))] if lines else []
+    return Expression(
+        "\n".join(f'print("{part}:", result.{part}.ravel())' for part, is_there in parts.items() if is_there)
+    )
 
 
 def has_divisors(scheme: Scheme, shape: Shape) -> bool:
