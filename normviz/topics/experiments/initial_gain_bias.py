@@ -217,7 +217,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
         place = FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)
         values[place], differs[place] = 100 * np.mean(each), bool(signs.get((k, (gain, bias))))
     heat = HeatMap(
-        f"{capitalize_first(setting.names[k])}: test error in %, bold where clearly different from γ = 1, β = 0",
+        f"{capitalize_first(setting.names[k])}: test error, %",
         values, [_name_value(gain, USUAL_START[0]) for gain in FIRST_GAINS],
         [_name_value(bias, USUAL_START[1]) for bias in FIRST_BIASES],
         "initial bias β", "initial gain γ", (0.0, MAX_SHOWN_ERROR), "{:.0f}".format, differs,
@@ -225,7 +225,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
-        f"Means over {setting.seeds} networks, each pair at its best learning rate. 90% is guessing.",
+        f"Bold: clearly different from γ = 1, β = 0. Means over {setting.seeds} networks, each pair at its best learning "
+        "rate. 90% is guessing.",
     )  # fmt: skip
 
 
