@@ -225,8 +225,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
-        f"Bold: clearly different from γ = 1, β = 0. Means over {setting.seeds} networks, each pair at its best learning "
-        "rate. 90% is guessing.",
+        f"Bold: clearly different from γ = 1, β = 0. Means over {setting.seeds} networks, each pair at its best "
+        "learning rate. 90% is guessing.",
     )  # fmt: skip
 
 
