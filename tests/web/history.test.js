@@ -12,6 +12,9 @@ let entries;
 let scrolled;
 let push;
 let press;
+let pass;
+let tell;
+let window;
 
 beforeEach(() => {
   const heard = {};
@@ -41,9 +44,18 @@ beforeEach(() => {
   const addEventListener = (type, take) => {
     heard[type] = take;
   };
-  runInNewContext(SCRIPT, { URL, location, history, document, addEventListener });
+  let timers = [];
+  const setTimeout = (run) => timers.push(run);
+  pass = () => {
+    for (const run of timers) run();
+    timers = [];
+  };
+  window = { URL, location, history, document, addEventListener, setTimeout };
+  window.window = window.parent = window;
+  runInNewContext(SCRIPT, window);
   push = (url) => history.pushState({}, "", url);
   press = () => heard.click();
+  tell = (queryParams) => heard.message({ data: { type: "SET_QUERY_PARAM", queryParams } });
 });
 
 test("what is set is a step of its own", () => {
@@ -51,6 +63,7 @@ test("what is set is a step of its own", () => {
   push("/?n=2");
   press();
   push("/?n=3");
+  pass();
   assert.deepEqual(entries, ["/", "/?n=2", "/?n=3"]);
 });
 
@@ -62,6 +75,7 @@ test("a page and its query, pushed one by one, are one step", () => {
   push("/?n=2");
   push("/?n=2&c=8");
   push("/?c=8");
+  pass();
   assert.deepEqual(entries, ["/", "/compare?n=2", "/?c=8"]);
 });
 
@@ -69,11 +83,13 @@ test("the query may be pushed before the page", () => {
   press();
   push("/?step=9");
   push("/running?step=9");
+  pass();
   assert.deepEqual(entries, ["/", "/running?step=9"]);
 });
 
 test("a link that is mended on arrival replaces its entry", () => {
   push("/?n=1");
+  pass();
   assert.deepEqual(entries, ["/?n=1"]);
 });
 
@@ -81,6 +97,7 @@ test("what a page sets by itself later is a step", () => {
   press();
   push("/?n=2");
   push("/?n=3");
+  pass();
   assert.deepEqual(entries, ["/", "/?n=2", "/?n=3"]);
 });
 
@@ -91,6 +108,7 @@ test("a turn of the camera is no step", () => {
   push("/?n=2&camera=1,2");
   press();
   push("/?n=2&camera=3,4");
+  pass();
   assert.deepEqual(entries, ["/", "/?n=2&camera=3,4"]);
 });
 
@@ -101,4 +119,35 @@ test("another page is shown from its top", () => {
   press();
   push("/compare");
   assert.equal(scrolled, 1);
+});
+
+test("a new query is written a moment later, or before the next thing done", () => {
+  press();
+  push("/?n=2");
+  assert.deepEqual(entries, ["/"]);
+  press();
+  assert.deepEqual(entries, ["/", "/?n=2"]);
+  push("/?n=3");
+  pass();
+  assert.deepEqual(entries, ["/", "/?n=2", "/?n=3"]);
+});
+
+test("a query that is taken back before it is written is not written", () => {
+  press();
+  push("/?n=2");
+  tell("?n=2");
+  tell("");
+  pass();
+  assert.deepEqual(entries, ["/"]);
+});
+
+test("no query, and whatever a frame around the page follows, is written at once", () => {
+  press();
+  push("/?n=2");
+  push("/");
+  assert.deepEqual(entries, ["/", "/?n=2", "/"]);
+  window.parent = {};
+  press();
+  push("/?n=3");
+  assert.deepEqual(entries, ["/", "/?n=2", "/", "/?n=3"]);
 });

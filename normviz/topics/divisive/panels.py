@@ -54,7 +54,7 @@ def show_panels(view: View, theme: str) -> None:
     st.markdown(_format_headline(view, contrasts, squares, bool(xhat.any())))
     _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
     st.container(key="contrast-notes").caption(
-        "Contrast: standard deviation in the right half ÷ in the left half, after subtracting the mean nearby.  \n"
+        "Contrast of a half: the standard deviation in it, after subtracting the mean nearby.  \n"
         "Grey in the normalized picture: equal to the mean nearby. Halos beside edges are a side effect. "
         + describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
@@ -74,7 +74,7 @@ def show_panels(view: View, theme: str) -> None:
 def _draw_stages(stages: dict[str, np.ndarray], contrasts: list[float], view: View, focus: Index, colour: str) -> None:
     """Draw the stages beside each other, each with its contrast, and around one pixel the pixels nearby."""
     shares = (f"{contrast:.0%}" if np.isfinite(contrast) else "–" for contrast in contrasts)
-    notes = [f"contrast, right ÷ left: {share}" for share in shares]
+    notes = [f"contrast on the right: {share} of the left" for share in shares]
     reach = [view["radius"] if axis in view["over"] else 0 for axis in "HW"]
     named = ", ".join(f"{name} ({note})" for name, note in zip(stages, notes, strict=True))
     alt = (
@@ -127,7 +127,7 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each neighbour has its own v."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each v has its own mean nearby."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:
@@ -163,9 +163,10 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### Normalization lifts the contrast, right ÷ left, from {before} to {after}."
-    if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
-        return f"### The dark half fades: there ε = {eps} exceeds the mean of v² nearby."
+        return f"### The right half's contrast rises from {before} to {after} of the left half's."
+    right = np.median(squares[:, :, squares.shape[2] // 2 :])
+    if contrasts[2] < contrasts[0] and view["eps"] > right:
+        return f"### The right half fades: ε = {eps} exceeds the mean of v² there, {typeset(float(right), 2)}."
     return f"### The contrast of the right half is {before}, after normalization {after}."
 
 

@@ -10,6 +10,7 @@
     addEventListener(
       type,
       () => {
+        write();
         done = true;
       },
       true,
@@ -29,11 +30,31 @@
     path = location.pathname;
   };
   addEventListener("popstate", toTop);
+  // Chromium paints its window anew with each address, and the cube's next frame waits for it. So a new query is written
+  // after that frame, or before the next thing done. Streamlit has it already, and reads the address only for no query.
+  const LATER = 250; // ms
+  /** @type {(() => void) | undefined} */
+  let waiting;
+  const write = () => waiting?.();
+  addEventListener("popstate", () => {
+    waiting = undefined;
+  });
+  // Streamlit tells each query, but pushes only one that differs from the address: if it differs no more, nothing waits.
+  addEventListener("message", ({ data }) => {
+    if (data?.type === "SET_QUERY_PARAM" && data.queryParams === location.search) waiting = undefined;
+  });
   history.pushState = (state, title, url) => {
-    const moves = new URL(url ?? "", location.href).pathname !== location.pathname;
-    const again = (!done && (moves || arriving)) || bare(url ?? "") === bare("");
+    write();
+    const next = new URL(url ?? "", location.href);
+    const moves = next.pathname !== location.pathname;
+    const again = (!done && (moves || arriving)) || bare(next) === bare("");
     [done, arriving] = [false, moves || (again && arriving)];
-    (again ? history.replaceState : push).call(history, state, title, url);
-    toTop();
+    waiting = () => {
+      waiting = undefined;
+      (again ? history.replaceState : push).call(history, state, title, url);
+      toTop();
+    };
+    if (moves || !next.search || parent !== window) write();
+    else setTimeout(write, LATER);
   };
 }
