@@ -267,7 +267,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"training. Holm's correction is for {len(found)} comparisons."
     )
     harm = np.mean(one.get_at_best_rate("inference"))
-    why = f"{EXPERIMENT.why} The running averages used later mix all classes: this network then misreads {harm:.0%} of the digits."
+    why = f"{EXPERIMENT.why} Running averages, used later, mix all classes: then it misreads {harm:.0%} of digits."
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why if word == "holds" and min(spoils) > 0 else "")
 

@@ -125,7 +125,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
         claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
         "abstract).",
-        why="Spectral norm bounds the slope of the discriminator, so its answers cannot become too certain. But it then "
+        why="Spectral norm bounds the slope of the discriminator, so it cannot become too certain. But it then "
         "needs more steps to tell the clusters apart.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
