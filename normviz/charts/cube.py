@@ -24,10 +24,7 @@ MAX_OUTLINED_BOXES = (
 )
 INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # position of the camera on the first visit
 MAX_TICKS = 1_000  # most numbers along an axis; the browser omits those without room
-OVERHANG, OVERHANG_RATIO = (
-    0.07,
-    0.004,
-)  # how far the element sticks out of its cell: fixed part, and part per cell of the longest side
+OVERHANG, OVERHANG_RATIO = 0.05, 0.004  # how far the element sticks out at least, and per cell of the longest side
 LEVELS_PER_HUE = 24  # also between level 0 (not finite) and the lowest value: WebGL blurs narrower bands
 
 
@@ -68,13 +65,16 @@ def compute_hue_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
     return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * LEVELS_PER_HUE, {"kind": "hues"}
 
 
-def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return colour levels (uint8) on a scale symmetric about 0, and the legend's data; level 0 marks NaN and Inf."""
+def compute_value_levels(x: np.ndarray, name: str = "") -> tuple[np.ndarray, dict]:
+    """Return colour levels (uint8) on a scale symmetric about 0, and the legend's data; level 0 marks NaN and Inf.
+
+    `name`: of the values, over the colour bar.
+    """
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
     levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - LEVELS_PER_HUE)) + LEVELS_PER_HUE, 0).astype(np.uint8)
-    return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
+    return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all(), "name": name}
 
 
 def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
@@ -201,7 +201,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
 
 def compute_overhang(layout: Layout) -> float:
     """Return how far the chosen element extends beyond its cell, in cells, to be visible in front of its field."""
-    return OVERHANG + OVERHANG_RATIO * float(layout.extent.max())
+    return max(OVERHANG, OVERHANG_RATIO * float(layout.extent.max()))
 
 
 def _convert_to_readout(values: np.ndarray) -> np.ndarray:
@@ -303,7 +303,7 @@ def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]
         scale = [[0, NOT_FINITE_COLOUR], [edge, NOT_FINITE_COLOUR], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
-    return scale, _make_colour_bar(levels, names, colours)
+    return scale, _make_colour_bar(levels, names, colours) | {"title": {"text": legend["name"], "side": "top"}}
 
 
 def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:

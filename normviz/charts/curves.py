@@ -23,10 +23,11 @@ BAR_SPREAD = 0.012
 
 @dataclass(frozen=True)
 class Curve:
-    """Curve over x, with a band from `low` to `high` if they are given.
+    """Curve over x, with a band from `low` to `high` if they are given; without a name it is not in the legend.
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
-    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line.
+    line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
+    with `texts` at their right.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Curve:
     has_markers: bool = False
     is_scatter: bool = False
     size: float = 10
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Return a figure with panels of curves in a grid; curves of one name share style and legend entry."""
+    """Return a figure with panels of curves in a grid; curves of one name share a legend entry, and "" has none."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -73,12 +75,13 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         horizontal_spacing=min(0.13, 0.26 / columns),
         vertical_spacing=min(0.2, 0.4 / rows),
     )
-    named: dict[str, None] = {}
+    named: dict[str, None] = {"": None}
     for number, panel in enumerate(panels):
         subplot = {"row": number // columns + 1, "col": number % columns + 1}
         shifts = _separate_error_bars(panel)
         for curve in panel.curves:
-            _draw_curve(figure, curve, colours, curve.name not in named, subplot, shifts.get(curve.name, 1.0))
+            has_entry = curve.name != "" and curve.name not in named
+            _draw_curve(figure, curve, colours, has_entry, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
@@ -140,7 +143,10 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.is_scatter:
-        shown = {"mode": "markers", "marker": style_marker(curve.style, colours, curve.size), "showlegend": has_entry}
+        marker = style_marker(curve.style, colours, curve.size) | ({"color": colours.ink} if curve.style < 0 else {})
+        shown = {"mode": "markers", "marker": marker, "showlegend": has_entry}
+        if curve.texts:
+            shown |= {"mode": "markers+text", "text": list(curve.texts), "textposition": "middle right"}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:

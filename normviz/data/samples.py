@@ -40,6 +40,13 @@ def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
     return scale * noise + examples[:, 1] + 3 * channels[1]
 
 
+def sample_padded(shape: Shape, seed: int) -> np.ndarray:
+    """Sample uneven noise in which every other example, as the first, is padded with zeros at the end of H."""
+    x = sample_uneven(shape, seed)
+    x[::2, shape[1] - shape[1] // 3 :] = 0
+    return x
+
+
 def sample_digits(shape: Shape, seed: int) -> np.ndarray:
     """Sample handwritten digits in 0..1, one per example, each in a random tint.
 
@@ -82,6 +89,7 @@ def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
 SAMPLES: dict[str, Sample] = index_by_key(
     Sample("normal", "Normal noise", "independent standard normal numbers", sample_normal),
     Sample("uneven", "Uneven noise", "noise whose mean and scale differ by example and by channel", sample_uneven),
+    Sample("padded", "Padded sequences", "uneven noise; in every other example, zeros at the end of H", sample_padded),
     Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", sample_digits),
     Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", sample_photographs),
     Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", sample_digit_features),

@@ -12,7 +12,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import Scheme
 from normviz.core.text import join_words
-from normviz.describe.wording import SchemeOnShape, format_shape
+from normviz.describe.wording import SchemeOnShape, format_scheme_label, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_chosen_element
@@ -51,7 +51,7 @@ def draw_cube_row(
     brief, *titles = (
         make_axis_titles(SchemeOnShape(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes)
     )
-    labels = [scheme.label for scheme in schemes]
+    labels = [format_scheme_label(scheme) for scheme in schemes]
     lit = (f" {each.label}: {SchemeOnShape(each, x.shape).describe_lit_elements(view['focus'])}." for each in schemes)
     alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one for each scheme.{''.join(lit)}"
     texts = cube.build_labels_data(

@@ -11,7 +11,7 @@ import { listenToEvent, sendEvent } from "./linked.js";
 import { drawOutline } from "./outline.js";
 import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
 import { findFace, listenToKeys, listenToPointers, stepIndex } from "./pointing.js";
-import { writeNote, writeResult, writeStages, writeValues } from "./readout.js";
+import { listResults, writeNote, writeResult, writeStages, writeValues } from "./readout.js";
 import { CubeScene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { interpolateStages, Stages } from "./stages.js";
@@ -139,8 +139,9 @@ export class Cube {
     const index = this.shown ?? this.selection.lock;
     const colour = String(this.graph.data.find(({ name }) => name === "element")?.color);
     const found = findElementBoxes(this.state, index);
-    const forms = hover.copies.length === 1 && this.noteOn(index);
-    if (this.scene.write(scene, hover, at, forms ? { forms, box: found[0], colour } : null)) {
+    const isOne = hover.copies.length === 1;
+    const mark = isOne ? { forms: this.noteOn(index), box: found[0], colour } : null;
+    if (this.scene.write(scene, hover, at, mark, isOne ? [] : listResults(this.data.symbol, hover, index))) {
       requestAnimationFrame(() => {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });

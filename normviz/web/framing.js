@@ -120,7 +120,8 @@ export function fitScene({ overhang, labels: { extent, sides, each } }, scene, c
       return [dot(right, place), dot(down, place)];
     };
     const ends = each
-      .flatMap((one) => layOutTexts({ ...one, extent, overhang, middles: one.ticks.map(listMiddles) }, project, style))
+      .map((one) => ({ ...one, extent, overhang, middles: one.ticks.map(listMiddles), result: one.heading }))
+      .flatMap((one) => layOutTexts(one, project, style))
       .flatMap(({ x, y, w, h }) => [
         [x - w / 2, y - h / 2],
         [x + w / 2, y + h / 2],

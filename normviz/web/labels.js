@@ -30,7 +30,7 @@ import { unravel } from "./indices.js";
  *
  * A text about a point, and the ends of the line between the two.
  * @typedef {{text: PlacedText, from: Pixel, to: Pixel}} Note
- * @typedef {CopyLabels & {extent: Numbers, overhang: number, middles: number[][]}} Written
+ * @typedef {CopyLabels & {extent: Numbers, overhang: number, middles: number[][], result?: string}} Written
  */
 
 const ROOM = 6;
@@ -189,13 +189,14 @@ export const listSteps = (lengths) =>
 
 /**
  * Return the titles and numbers around a box, without those that have no room.
- * @param {Written} written what is written; `middles`: where the numbers stand, `overhang`: how far an element stands out
+ * @param {Written} written what is written; `middles`: where the numbers stand, `overhang`: how far an element stands out,
+ *   `result`: of an element, below the heading
  * @param {Project} project
  * @param {TextStyle} style
  * @param {PlacedText[]} [others] what is written already
  */
 export function layOutTexts(
-  { extent, overhang, titles, brief, colours, ticks, middles, heading, blocks },
+  { extent, overhang, titles, brief, colours, ticks, middles, heading, blocks, result },
   project,
   style,
   others = [],
@@ -245,21 +246,23 @@ export function layOutTexts(
     const place = tries.find(free);
     if (place) found.push(place);
   }
-  if (heading) found.push(placeHeading(corners, measureText([heading], title, "heading", style)));
+  const over = result ? measureText([result], title, "note", style) : null;
+  if (over) found.push(placeHeading(corners, over));
+  if (heading) found.push(placeHeading(corners, measureText([heading], title, "heading", style), over?.h));
   if (blocks && blocks.origins.length <= NAMED_UP_TO)
     found.push(...placeBlockNames(blocks, project, tick, style, free));
   return found;
 }
 
 /**
- * Return a text over the middle of a box's picture.
+ * Return a text over the middle of a box's picture, so far from it.
  * @param {Pixel[]} box
  * @param {Text} text
  * @returns {PlacedText}
  */
-function placeHeading(box, text) {
+function placeHeading(box, text, far = 0) {
   const [[left, right], [top]] = findBounds(box);
-  return { ...text, x: (left + right) / 2, y: top - ROOM / 2 - text.h / 2 };
+  return { ...text, x: (left + right) / 2, y: top - ROOM / 2 - far - text.h / 2 };
 }
 
 /**

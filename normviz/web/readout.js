@@ -27,11 +27,19 @@ export function writeValues(message, hover, index) {
  * @param {Index} index
  */
 export function writeResult({ symbol, labels }, hover, index) {
-  const flat = flatten(index, hover.shape);
-  const values = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`);
-  const several = labels.length ? `${symbol}̂:  ` : "";
-  return `${symbol} = ${formatNumber(hover.x[flat], DIGITS)} → ${several}${values.join("   ")}`;
+  const value = `${symbol} = ${formatNumber(hover.x[flatten(index, hover.shape)], DIGITS)}`;
+  const results = listResults(symbol, hover, index).map((text, k) => (labels.length ? `${labels[k]}: ${text}` : text));
+  return `${value} → ${results.join("   ")}`;
 }
+
+/**
+ * Return the result of an element in every copy: "x̂ = 0.04095".
+ * @param {string} symbol
+ * @param {Hover} hover
+ * @param {Index} index
+ */
+export const listResults = (symbol, hover, index) =>
+  hover.copies.map(({ xhat }) => `${symbol}̂ = ${formatNumber(xhat[flatten(index, hover.shape)], DIGITS)}`);
 
 /**
  * Return the line for an element while stages are played: its value after each of them, the last ones where they are

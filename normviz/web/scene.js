@@ -133,8 +133,9 @@ export class CubeScene {
    * @param {Hover} hover
    * @param {Standing} cells
    * @param {Mark | null} mark what one cube says of the element that is shown
+   * @param {string[]} results what each of several cubes says of it
    */
-  write(scene, hover, cells, mark) {
+  write(scene, hover, cells, mark, results) {
     const place = createProject(scene);
     const { extent, each } = hover.labels;
     const middles = each[0].ticks.map((lengths, d) =>
@@ -146,9 +147,8 @@ export class CubeScene {
       const [dx, dy, dz] = hover.copies[k].shift ?? [0, 0, 0];
       /** @type {Project} */
       const project = ([x, y, z]) => place([x + dx, y + dy, z + dz]);
-      texts.push(
-        ...layOutTexts({ ...one, extent, middles, overhang: hover.overhang }, project, this.frame.style, texts),
-      );
+      const written = { ...one, extent, middles, overhang: hover.overhang, result: results[k] };
+      texts.push(...layOutTexts(written, project, this.frame.style, texts));
     });
     this.labels.show(texts, mark && this.note(mark, texts, scene, extent), mark?.colour);
     return hover.copies.length > 1 && this.place(hover.copies, getCamera(this.graph).eye);

@@ -58,7 +58,7 @@ def test_hover_and_a_click_in_any_cube(page, server):
         soon(page, lambda: readout.inner_text() != before)
         seen.add(readout.inner_text())
     assert len(seen) == 1  # alike places of alike cubes
-    assert all(text.count("=") == 4 + 1 + 6 for text in seen)
+    assert all(text.count("=") == 4 + 1 + 6 + 1 for text in seen)
     page.mouse.down()
     page.mouse.up()
     page.wait_for_url("**focus=**")
@@ -145,7 +145,7 @@ def test_cubes_stand_on_one_baseline_over_the_width_however_they_are_turned(page
         page.evaluate(TURN, eye)
         soon(page, lambda: in_a_row(ends(page, 4)))
     names = page.locator(".st-key-cubes .nv-heading").all_text_contents()
-    assert names == ["Batch", "Layer", "Instance", "Group"]
+    assert names == ["Batch", "Layer", "Instance", "Group, G = 2"]
     titles = page.locator(".st-key-cubes .nv-title").all_text_contents()
     assert sum(title.startswith("H and W") for title in titles) == 4
 

@@ -31,7 +31,7 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
         page.get_by_text("Try first:"),
         page.get_by_role("heading", level=3).first,
         page.get_by_role("button", name="Next stage"),
-        page.get_by_role("radio", name="3 Take a step"),
+        page.get_by_role("radio", name="4 Take a step"),
         page.locator(".st-key-space .nv-graph"),
         page.get_by_text("Subtract μ from each number"),
         page.locator(".st-key-x3 input"),
@@ -47,7 +47,8 @@ def test_it_opens_with_the_mean_subtracted_and_the_button_leads_to_the_step(page
     for headline in (
         "Subtracting the mean moves x onto a plane.",
         "Dividing keeps the direction, not the length.",
-        "A step turns the short vector 3.6 times as far.",
+        "The gradient is at a right angle to v.",
+        "A step turns the short vector 3.3 times as far.",
     ):
         expect(page.get_by_role("heading", name=headline)).to_be_in_viewport(ratio=1)
         settle(page)

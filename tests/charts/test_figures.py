@@ -124,9 +124,9 @@ def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
 
 def test_values_are_symmetric_about_zero():
     x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]).reshape(1, 1, 1, 5)
-    levels, legend = cube.compute_value_levels(x)
+    levels, legend = cube.compute_value_levels(x, "x̂")
     middle = (cube.LEVELS_PER_HUE + 255) / 2
-    assert legend == {"kind": "scale", "largest": 2.0, "gaps": False}
+    assert legend == {"kind": "scale", "largest": 2.0, "gaps": False, "name": "x̂"}
     assert levels.ravel()[[0, 4]].tolist() == [cube.LEVELS_PER_HUE, 255]
     np.testing.assert_allclose(levels.ravel() - middle, np.array([-1, -0.5, 0, 0.5, 1]) * (255 - middle), atol=0.5)
 
@@ -184,7 +184,7 @@ def test_a_cell_of_a_picture_in_colour_has_the_colour_of_its_pixel():
 def test_nothing_finite_is_a_tensor_of_gaps():
     levels, legend = cube.compute_value_levels(np.full((2, 1, 1, 2), np.nan))
     assert not levels.any()
-    assert legend == {"kind": "scale", "largest": 1.0, "gaps": True}
+    assert legend == {"kind": "scale", "largest": 1.0, "gaps": True, "name": ""}
 
 
 # --- the cube ---------------------------------------------------------------------------------------------------

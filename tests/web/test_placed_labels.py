@@ -50,7 +50,7 @@ PLACED = """({listCellStarts, fitScene, pullCellsApart, buildSurface, layOutText
   each.forEach((one, k) => {
     const middles = one.ticks.map((lengths, d) =>
       (lengths.length ? listCellStarts(hover, at, d).map((v) => v + at.size[d] / 2) : []));
-    const words = { ...one, extent, middles, overhang: hover.overhang };
+    const words = { ...one, extent, middles, overhang: hover.overhang, result: one.heading && "x̂ = −0.03711" };
     texts.push(...layOutTexts(words, (place) => project(place, places[k]), style, texts));
     corners.push(...Array.from(mesh.x, (v, n) => project([v, mesh.y[n], mesh.z[n]], places[k])));
   });
@@ -96,6 +96,7 @@ def test_nothing_lies_over_anything_however_the_cube_is_turned(name, eye, width,
     texts, faces = placed(name, eye, width, height)
     assert len(texts) >= 2
     assert [text["lines"] for text in texts if text["kind"] == "heading"] == [[text] for text in HEADINGS.get(name, [])]
+    assert sum(text["kind"] == "note" for text in texts) == len(HEADINGS.get(name, []))
     for one, other in combinations(texts, 2):
         (left, right, top, bottom), (a, b, c, d) = box(one, AIR), box(other, AIR)
         assert right <= a or b <= left or bottom <= c or d <= top, (one["lines"], other["lines"])

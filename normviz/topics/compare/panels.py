@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
+from normviz.charts.colourings import COLOURING_NAMES
 from normviz.core.fields import OWN, Field, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
@@ -43,7 +44,7 @@ def compute_cube_levels(
         levels = [cube.compute_hue_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
-    return cube.compute_value_levels(np.stack(values))
+    return cube.compute_value_levels(np.stack(values), COLOURING_NAMES[colour])
 
 
 def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:

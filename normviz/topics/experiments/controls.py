@@ -36,7 +36,7 @@ from normviz.ui.scheme_picker import (
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
-MAIN_SETTINGS = ("scheme", "task")
+MAIN_SETTINGS = ("task",)
 """Settings beside the figure, in addition to the schemes; the others are under "Advanced"."""
 
 

@@ -92,16 +92,18 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     says = " ".join([_describe_losses(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
-    extent = describe_extent(
-        {
-            "layer norm’s speedup": -found.get_sign("plain"),
-            "batch norm’s lead": lead,
-            "the border as the reason": {"supported": 1, "undecided": 0, "contradicted": -1}[reason],
-        }
+    extent = (
+        f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
+        f"{_FASTER[lead]} layer norm, {_CAUSES[reason]}"
     )
-    whole = Verdict(
-        _judge_scheme_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason], extent
+    (with_zeros, there), (without, here) = (
+        (compute_loss_excess(each).mean(), each["layer"].border_contrast.mean()) for each in (padded, bare)
     )
+    why = (
+        f"With padding, layer norm’s units vary {there:.2f} times as much at the border as inside, without it "
+        f"{here:.2f} times. {REASON_TEXTS[reason]} It is {with_zeros:.3f} with padding and {without:.3f} without."
+    )
+    whole = Verdict(_judge_scheme_order(found, reason), says, f"{why} {condition}", why, extent)
     return whole, Verdict(
         _judge_batch_norm_lead(found),
         _describe_losses(found, padded),
@@ -132,11 +134,18 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
 
 
 REASON_TEXTS = {
-    "supported": "Without padding, units at the border vary more, and layer norm trails by less.",
-    "contradicted": "Without padding, units at the border vary more, but layer norm still trails.",
-    "undecided": "These runs do not decide whether the border is why.",
+    "supported": "As this is a cause of the gap, the gap shrinks without padding.",
+    "contradicted": "If this were the cause of the gap, the gap would shrink without padding.",
+    "undecided": "These runs do not decide whether this is the cause of the gap.",
 }
 """Texts of the judgement of the paper's explanation."""
+
+_FASTER = {1: "faster than", 0: "not clearly faster than", -1: "slower than"}
+_CAUSES = {
+    "supported": "and the border is a cause",
+    "contradicted": "but the border is not the cause",
+    "undecided": "and whether the border is the cause stays open",
+}
 
 
 def _judge_border_explanation(comparisons: Comparisons) -> str:

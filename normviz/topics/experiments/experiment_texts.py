@@ -54,11 +54,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
-        "What changes in a frozen batch norm?",
-        claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” "
-        "(PyTorch's documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” "
-        "(Ioffe & Szegedy 2015, section 3.1).",
-        why="In training mode every batch updates the running averages. In evaluation mode they do not change.",
+        "Do frozen parameters freeze batch norm?",
+        claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates of its "
+        "computed mean and variance” (PyTorch’s documentation of BatchNorm1d).",
     ),
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
@@ -82,11 +80,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
-        claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, "
-        "regularization has an influence on the scale of weights, and thereby on the effective learning rate” "
-        "(van Laarhoven 2017, arXiv 1706.05350, abstract).",
-        why="Batch norm cancels the length of the weights in front of it. So shorter weights only make each step "
-        "larger, relative to them.",
+        claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, arXiv "
+        "1706.05350, abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
         "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
@@ -103,9 +98,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
-        claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
-        "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
-        "(Ba et al. 2016, section 6.7).",
+        claim="Layer norm helps CNNs, but less than batch norm, perhaps since units near the border “are rarely turned "
+        "on and thus have very different statistics” (Ba et al. 2016, section 6.7).",
     ),
     ExperimentText(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
@@ -115,11 +109,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "averages within each sequence.",
     ),
     ExperimentText(
-        "placement", "Placement", (), "Where to normalize in residual networks?",
-        claim="With post norm “the learning rate warm-up stage is essential”, as gradients near the output are large. "
-        "With pre norm the scale grows with depth (Xiong et al. 2020, arXiv 2002.04745, section 3).",
-        why="With pre norm the sum grows with depth. The last normalization divides by its size, which keeps gradients "
-        "small.",
+        "placement", "Placement", (), "Pre or post norm in residual networks?",
+        claim="With post norm “the learning rate warm-up stage is essential”, with pre norm it is not (Xiong et al. "
+        "2020, arXiv 2002.04745, section 3).",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",

@@ -1,7 +1,7 @@
 """Fine-tuning with batch norm: the running averages move although parameters are frozen, and the cost of each mode."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,13 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     tabulate,
 )
+from normviz.topics.experiments.training_history import clip_to_percent
 
 MODE_NAMES = {"train": "training mode", "infer": "evaluation mode"}
 """The mode of batch norm while a network is tuned."""
 
 TASK_NAMES = {
-    "faint": "Faint and bright pictures",
+    "faint": "Brighter pictures",
     "inverted": "Inverted pictures",
     "digits": "Digits 5 to 9 after 0 to 4",
     "same": "No other task",
@@ -48,22 +49,28 @@ LEARNED_NAMES = {"nothing": "frozen", "head": "classifier learns", "weights": "a
 """Names of the learned parameters on the page, by the keys of `LEARNED_PARAMETERS`."""
 
 TUNING_WAYS = {
-    f"{mode}-{learned}": f"{MODE_NAMES[mode].removesuffix(' mode')}, {LEARNED_NAMES[learned]}"
+    f"{mode}-{learned}": f"{MODE_NAMES[mode]}, {LEARNED_NAMES[learned]}"
     for mode in MODE_NAMES
     for learned in LEARNED_PARAMETERS
 }
 """The ways to tune a network: a mode, and the learned parameters."""
 
-TASK_NOTES = {
-    "faint": "First task: digits. New task: the same digits, brighter and with less contrast.",
-    "inverted": "First task: digits. New task: the same digits, black and white exchanged.",
-    "digits": "First task: digits 0 to 4. New task: digits 5 to 9.",
-    "same": "First and new task: the same digits.",
+TASK_WORDS = {
+    "faint": ("digits", "the same digits, brighter and with less contrast"),
+    "inverted": ("digits", "the same digits with black and white exchanged"),
+    "digits": ("the digits 0 to 4", "the digits 5 to 9"),
+    "same": ("digits", "the same digits again"),
 }
-"""The two tasks in words, by the new task."""
+"""The first and the new task in sentences, by the new task."""
 
 TASK_TITLES = {"old": "First task", "new": "New task"}
 """The two tasks on which errors are measured."""
+
+ALIKE = 0.02
+"""Largest difference of mean errors that the explanation calls hardly one."""
+
+TASK_STYLES = {"old": 16, "new": 17}
+"""Indices of the styles of their points: no colour of a scheme, circles and squares."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ def report(setting: Setting, results: Results) -> Report:
     for part in list_jobs(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
-    figures = [*_draw_error_curves(setting, shown), *_draw_errors_by_momentum(setting, ended)]
+    figures = [*_draw_final_errors(shown), *_draw_error_curves(shown), *_draw_errors_by_momentum(setting, ended)]
     headline, verdict = _judge_claim(setting, whole)
     return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
@@ -162,7 +169,34 @@ def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, has_m
     return make_band_curve(outcome.name, x, 100 * shares, outcome.style, has_markers=has_markers)
 
 
-def _draw_error_curves(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+    """Yield a figure of the test errors on both tasks before and after the tuning; none without outcomes."""
+    if not outcomes:
+        return
+    places = np.arange(1 + len(outcomes))
+    curves = []
+    for k, (name, title) in enumerate(TASK_TITLES.items()):
+        errors = np.stack([outcomes[0].get_errors(name)[0], *(each.get_errors(name)[-1] for each in outcomes)])
+        points = make_band_curve(
+            title, places + 0.3 * (k - 0.5), errors, TASK_STYLES[name], clip_to_percent, is_scatter=True
+        )
+        curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
+    names = ["before tuning", *(each.name.replace(", ", ",<br>", 1) for each in outcomes)]
+    is_ended = all(each.result["share"] == 1 for each in outcomes)
+    title = f"Test errors before and {'after tuning' if is_ended else 'so far'}"
+    panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(0, 100))
+    said = "; ".join(
+        f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
+        for each in outcomes
+    )
+    yield FigureSpec(
+        "ends", [panel], f"{title}: {said}.",
+        "Means with 95% intervals, tested in evaluation mode, by the running averages. Each way of tuning has its best "
+        "learning rate.",
+    )  # fmt: skip
+
+
+def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Yield a figure of the test errors on both tasks by step; none without outcomes."""
     if not outcomes:
         return
@@ -170,14 +204,9 @@ def _draw_error_curves(setting: Setting, outcomes: Sequence[Outcome]) -> Iterato
     for name, title in TASK_TITLES.items():
         curves = [_make_error_curve(each, each.result["measured"], each.get_errors(name)) for each in outcomes]
         panels.append(CurvePanel(f"{title}: test error", curves, "step", "test error, %"))
-    said = "; ".join(
-        f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
-        for each in outcomes
-    )
     yield FigureSpec(
-        "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
+        "curves", panels, "Test errors by step, at the best learning rate of each way.",
         "Tested in evaluation mode, by the running averages. Each way has its best learning rate.",
-        note=TASK_NOTES[setting.task],
     )  # fmt: skip
 
 
@@ -228,8 +257,6 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
         if name.startswith("changed")
     )
     still = not kept.result["moved"][:, kept.row].any()
-    before, after = (float(np.mean(frozen.get_errors("old")[step])) for step in (0, -1))
-    headline = f"Frozen in training mode: first-task errors go from {before:.0%} to {after:.0%}."
     says = (
         f"All parameters frozen, in training mode: the running means move by {typeset(np.mean(moved), 2)} standard "
         f"deviations. The error on the first task goes from {frozen.format_error('old', 0)} to "
@@ -241,13 +268,32 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     word: VerdictKey = "holds" if found.sides["frozen"] == "more" else "holds-if"
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
-    why = (
-        f"{EXPERIMENT.why} On the new task, frozen networks end at {np.mean(frozen.get_errors('new')[-1]):.0%} errors "
-        f"in training mode, {np.mean(kept.get_errors('new')[-1]):.0%} in evaluation mode."
-    )
     agrees = nothing_learned and still and (moved > 0).all()
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
-    return headline, Verdict(word if agrees else "wrong", says, condition, why, extent)
+    verdict = Verdict(word if agrees else "wrong", says, condition, _explain_errors(frozen, train, infer), extent)
+    return _format_headline(verdict.word, frozen), verdict
+
+
+def _format_headline(word: VerdictKey, frozen: Outcome) -> str:
+    """Return the headline: the first task's error of frozen networks in training mode, if it clearly rises."""
+    if word == "wrong":
+        return "Yes: here frozen parameters freeze batch norm."
+    if word == "holds-if":
+        return "No: frozen in training mode, the running averages still move."
+    before, after = (frozen.get_errors("old")[step].mean() for step in (0, -1))
+    return f"No: frozen in training mode, first-task errors rise from {before:.0%} to {after:.0%}."
+
+
+def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
+    """Return sentences on the errors in training mode, `frozen` and with all learned (`train`), and in evaluation."""
+    ends = [[each.get_errors(name)[-1].mean() for name in TASK_TITLES] for each in (frozen, train, infer)]
+    alike = np.abs(np.subtract(ends[0], ends[1])).max() < ALIKE
+    return (
+        "In training mode every batch moves the running averages towards the new task’s mean and variance."
+        f"{' These decide both errors: it hardly matters whether parameters learn.' if alike else ''} In evaluation "
+        f"mode the averages stay: if all parameters learn, the errors end at {ends[2][0]:.0%} (first task) and "
+        f"{ends[2][1]:.0%} (new task)."
+    )
 
 
 def _describe_learning(
@@ -316,6 +362,15 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
     return tabulate(rows)
 
 
+def _describe_test(setting: Setting) -> str:
+    first, new = TASK_WORDS[setting.task]
+    return (
+        f"Networks learn {first} (first task), then {new} (new task). There batch norm is in training mode (it "
+        "updates its running averages) or evaluation mode (it does not), and all parameters learn or none (frozen)."
+    )
+
+
 EXPERIMENT = Experiment.of("fine-tuning", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
-    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.")  # fmt: skip
+    f"{setting.examples} examples: {TASK_WORDS[setting.task][1]}.",
+    _describe_test)  # fmt: skip

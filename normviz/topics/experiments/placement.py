@@ -11,7 +11,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
-from normviz.core.text import join_words, typeset
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
@@ -44,12 +44,11 @@ from normviz.topics.experiments.reports import (
     VerdictKey,
     describe_extent,
     describe_start,
-    join_verdicts,
     make_band_curve,
     start_table,
 )
 
-PLACEMENT_LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
+PLACEMENT_LABELS = {"none": "no norm", "post": "post norm", "pre": "pre norm", "peri": "peri norm"}
 """Names of the placements in figures."""
 
 FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
@@ -124,12 +123,16 @@ def report(setting: Setting, results: Results) -> Report:
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before training: networks of {WIDE} channels with random weights."
     )
-    found = {
-        "the gradients": _judge_gradients(depth),
-        "the warm-up": _judge_warmup(ended),
-        "the scale": _judge_mean_square_growth(chain),
-    }
-    verdict = join_verdicts({topic: replace(each, condition=condition) for topic, each in found.items()})
+    warmup, gradients, scale = _judge_warmup(ended), _judge_gradients(depth), _judge_mean_square_growth(chain)
+    others = (
+        f"The paper also claims that {claim}. This {each.text[0].lower()}{each.text[1:]}: {each.says}"
+        for claim, each in (
+            ("post norm’s gradients near the output are larger", gradients),
+            ("the scale grows evenly with pre norm and doubles with each branch without norm", scale),
+        )
+    )
+    why = gradients.why if warmup.word.startswith("holds") else ""
+    verdict = replace(warmup, says=" ".join([warmup.says, *others]), condition=condition, why=why)
     return Report(_format_headline(depth, runs, ended), figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -188,7 +191,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
             ),
             "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
-        for kind, title in ((1, "Without a warm-up: full rate at once"), (0, "With a warm-up: the rate grows at first"))
+        for kind, title in ((1, "Without warm-up: full rate at once"), (0, "With warm-up: the rate grows at first"))
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
@@ -199,8 +202,6 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
     return FigureSpec(
         "rates", panels, f"Test error by learning rate. Without a warm-up: {said}.",
         f"Means over the seeds with 95% intervals. The warm-up takes {setting.warm} steps{beyond}.",
-        note="Each branch adds to a sum. Pre normalizes before the branch, post after the sum, peri before and after "
-        "the branch.",
     )  # fmt: skip
 
 
@@ -231,10 +232,11 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
     large = _choose_largest_rate(ended_outcomes["post"][0]) if {"post", "pre"} <= ended_outcomes.keys() else None
     if large is not None:
         errors = {name: ended_outcomes[name][1].errors_by_rate[large] for name in ("pre", "post")}
+        at = f"at learning rate {typeset(LEARNING_RATES[large])} without warm-up"
         if not find_clear_differences([compare_seed_by_seed(*errors.values())])[0]:
-            return "Without warm-up, pre norm and post norm do not clearly differ."
+            return f"{capitalize_first(at)}, pre and post norm do not clearly differ."
         (low, best), (high, worst) = sorted((float(each.mean()), name) for name, each in errors.items())
-        return f"Without warm-up: {best} norm {low:.0%} errors, {worst} norm {high:.0%}."
+        return f"{capitalize_first(best)} norm: {low:.0%} errors {at}, {worst} norm {high:.0%}."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -263,7 +265,13 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    return Verdict("holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says)
+    why = (
+        "The paper’s reason: post norm’s gradients near the output are larger (here "
+        f"{typeset(float(mean), 2)} times pre norm’s, with {LAYER_COUNTS[-1]} layers before training), so its first "
+        "steps must be small."
+    )
+    holds = clear and growth.mean > 0
+    return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 
 
 def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
@@ -290,8 +298,11 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
         f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    at_best = 0 if needed[1] == clear[1] else -1
-    extent = describe_extent({f"rate {typeset(LEARNING_RATES[large])}": 1, "the best rates": at_best}, "at")
+    levels = [each.errors_by_rate[large].mean() for each in pair["post"]]
+    extent = (
+        f"at learning rate {typeset(LEARNING_RATES[large])}: there warm-up lowers post norm’s errors from "
+        f"{levels[1]:.0%} to {levels[0]:.0%}. At its best rate, post norm does not clearly need it"
+    )
     return Verdict(word, " ".join(said), extent=extent)
 
 
@@ -355,4 +366,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
-    f"channels: {WIDTH}.")  # fmt: skip
+    f"channels: {WIDTH}.",
+    lambda setting: "Transformers learn digits, with and without warm-up (the learning rate grows for "
+    f"{setting.warm} steps). A branch f turns x into x + f(N(x)) in pre norm, N(x + f(x)) in post norm, "
+    f"x + N(f(N(x))) in peri norm; N is {setting.row.scheme.name}.".replace(" + ", "\u00a0+\u00a0"))  # fmt: skip

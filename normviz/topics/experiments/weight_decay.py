@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.curves import CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
-from normviz.core.text import capitalize_first, typeset
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS
@@ -31,6 +31,9 @@ BATCH_SIZE = 64
 TWIN_NAMES = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
 """The twins; the last one has weight decay, and its first weights are longer by one rounding."""
 DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
+
+TWIN_STYLES = (5, 3, 16, -1)
+"""Indices of the twins' curve styles: no colour of a scheme."""
 
 EQUALITY_TOLERANCE = 1e-9
 """Largest relative difference of losses that count as equal in float64."""
@@ -187,7 +190,11 @@ def report(setting: Setting, results: Results) -> Report:
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = (
-        [_draw_losses(found, outcomes), _draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)]
+        [
+            _draw_losses(setting, found, outcomes),
+            _draw_loss_gaps(found, outcomes),
+            _draw_effective_rates(found, outcomes),
+        ]
         if found
         else []
     )
@@ -217,15 +224,16 @@ def _describe_ends(
     )
 
 
-def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+def _draw_losses(setting: Setting, found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Return a figure of the training loss by step of two twins, decayed and matched, a panel for each scheme."""
     means = np.concatenate([each["losses"][:, [DECAYED, MATCHED]].mean(-1).ravel() for each in found.values()])
     span = (0.0, 1.1 * float(means.max())) if np.isfinite(means).all() else None
     panels = [
         CurvePanel(
-            f"{row.scheme.label}{_RELATION_TITLES.get(outcomes[row].twin_relation, '')}",
+            f"{capitalize_first(setting.names[setting.rows.index(row)])}"
+            f"{_RELATION_TITLES.get(outcomes[row].twin_relation, '')}",
             [
-                make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], twin)
+                make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], TWIN_STYLES[twin])
                 for twin in (DECAYED, MATCHED)
             ],
             "step", "training loss", span=span,
@@ -233,10 +241,7 @@ def _draw_losses(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Out
         for row, each in found.items()
     ]  # fmt: skip
     said = _describe_ends(outcomes, (DECAYED, MATCHED), lambda each, twin: typeset(each.losses[twin].mean(), 2))
-    return FigureSpec(
-        "losses", panels, f"Training loss by step. At the end: {said}.",
-        "Matched rate: in place of weight decay, the learning rate grows with the weights.",
-    )  # fmt: skip
+    return FigureSpec("losses", panels, f"Training loss by step. At the end: {said}.")
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -272,7 +277,9 @@ def _make_twin_panels(
     for row, each in found.items():
         logarithms = np.log10(values[row])
         curves = [
-            make_band_curve(TWIN_NAMES[twin], each["measured"], logarithms[:, twin], twin, lambda logs: 10**logs)
+            make_band_curve(
+                TWIN_NAMES[twin], each["measured"], logarithms[:, twin], TWIN_STYLES[twin], lambda logs: 10**logs
+            )
             for twin in twins
         ]
         panels.append(CurvePanel(row.scheme.label, curves, "step", axis, "y"))
@@ -294,7 +301,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"With {name}, weight decay only changes the effective learning rate."
+        return f"With {name}, weight decay works only like a higher learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -317,6 +324,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
         _describe_outcome(setting, row, ended_outcomes[row], is_clear)
         for row, is_clear in zip(ended_outcomes, clear, strict=True)
     )
+    why = _explain_relations(setting, ended_outcomes)
     invariant = {row: each for row, each in ended_outcomes.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
@@ -324,13 +332,30 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     if strays:
         nearly = all((each.gaps[MATCHED] < each.gaps[PLAIN] / 10).all() for each in strays)
         word: VerdictKey = "wrong" if not setting.eps else "holds-if" if nearly else "open"
-        return Verdict(word, text, condition, extent=f"nearly, as ε = {typeset(setting.eps)} and not 0")
+        return Verdict(word, text, condition, why, f"nearly, as ε = {typeset(setting.eps)} and not 0")
     judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
     if not any(each.twin_relation == "same" for each in judged):
         return Verdict("open", text, condition)
     lone = [row for row, each in ended_outcomes.items() if row not in invariant and each.twin_relation == "same"]
-    return Verdict("wrong" if lone else "holds", text, condition)
+    return Verdict("wrong" if lone else "holds", text, condition, why)
 
+
+def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> str:
+    """Return sentences on the schemes whose networks with and without weight decay have equal losses, or not."""
+    texts = []
+    for kind, text in _REASONS.items():
+        rows = zip(setting.names, setting.rows, strict=True)
+        if names := [name for name, row in rows if outcomes[row].twin_relation == kind]:
+            texts.append(text.format(names=join_words(names, "and")).replace("With no ", "Without "))
+    return " ".join(texts)
+
+
+_REASONS = {
+    "same": "With {names}, both networks have the same loss on every batch, so weight decay does only what a higher "
+    "learning rate does, and regularizes nothing. The reason: normalization cancels the length of W, and a shorter W "
+    "only makes each step larger, relative to W.",
+    "apart": "With {names}, the length of W changes the outputs, and the lines differ.",
+}
 
 _RELATION_TITLES = {"same": ": the two lines coincide", "apart": ": the two lines differ"}
 
@@ -369,4 +394,7 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
-    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.")  # fmt: skip
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
+    lambda _: "Two networks with the same initial weights and batches learn digits. One has weight decay, which "
+    "shrinks its weights W. The other has none; its learning rate η is raised until η/‖W‖², the effective learning "
+    "rate, is the same (matched rate).")  # fmt: skip

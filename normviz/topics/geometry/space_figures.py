@@ -7,10 +7,13 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
-from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep, ForwardPass
+from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep
 
-MIN_REACH = 3.4
+MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
+
+GRADIENT_LENGTH = 1.25
+"""Length of the arrow with the gradient's direction."""
 
 CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
@@ -27,25 +30,38 @@ _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
 _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure:
-    """Return a 3D figure of x, v = x − μ and the plane of centred vectors; at the last stage also of x̂."""
-    colours = THEMES[theme]
+def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
+    """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
+
+    Dotted lines join all x with this v, and all v with this x̂. The stage "gradient" adds an arrow of fixed
+    length with the direction of ∂L/∂x.
+    """
+    colours, forward = THEMES[theme], step.before
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
-    figure = _create_scene(reach, stage, colours)
+    divides = stage != "centre"
+    figure = _create_scene(reach, colours, has_circle=divides)
     origin = np.zeros(3)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
-    _draw_line(figure, forward.x, forward.v, colours.mean, dash="dash")
-    _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
-    is_short = stage == "divide" and np.linalg.norm(forward.v) < CIRCLE_RADIUS  # the longer arrow is named at its tip
-    at_tip, at_middle = {"side": side}, {"side": "bottom right", "share": 0.5}
-    width = 8 if stage == "centre" else 3
+    _draw_line(figure, forward.x, 2 * forward.v - forward.x, colours.mean, dash="dot")
+    length = float(np.linalg.norm(forward.v))
+    is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
+    at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
+    at_middle = {"side": "bottom right", "share": 0.5}
+    width = 3 if divides else 8
     _draw_vector(
         figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **(at_middle if is_short else at_tip)
     )
-    if stage == "divide":  # on v
-        place = at_tip if is_short else at_middle
-        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=14, **place)
+    if not divides:
+        _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
+        return figure
+    _draw_line(figure, origin, 0.97 * reach / (length or 1.0) * forward.v, colours.mean, dash="dot")
+    place = at_tip if is_short else at_middle
+    _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=14, **place)  # on v
+    steepness = float(np.linalg.norm(step.gradient))
+    if stage == "gradient" and steepness:
+        end = forward.xhat + GRADIENT_LENGTH / steepness * step.gradient
+        _draw_vector(figure, forward.xhat, end, "∂L/∂x", colours.lines[1], "bottom center")
     return figure
 
 
@@ -54,7 +70,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
     reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
-    figure = _create_scene(reach, "step", colours)
+    figure = _create_scene(reach, colours)
     origin = np.zeros(3)
     for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
         _draw_vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
@@ -64,21 +80,21 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
     return figure
 
 
-def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with axes up to `reach` and the plane of centred vectors; at stage "divide" also the circle."""
+def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Figure:
+    """Return a figure with axes from 0 and the plane of centred vectors, up to `reach`, and perhaps the circle."""
     figure = Figure()
     ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
     _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
-    if stage == "divide":
+    if has_circle:
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
         _draw_text(figure, 1.5 * CIRCLE_RADIUS * (0.5 * _DEEP - 0.87 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3)):
         length = 0.65 * reach
-        _draw_line(figure, -length * unit, length * unit, colours.muted)
-        x, y, z = np.arange(-int(length), int(length) + 1) * unit[:, None]
+        _draw_line(figure, np.zeros(3), length * unit, colours.muted)
+        x, y, z = np.arange(1, int(length) + 1) * unit[:, None]
         figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colours.muted, "size": 3}, **_QUIET)
         _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})

@@ -16,13 +16,13 @@ CHANNELS = 3
 CIRCLE_RADIUS = float(np.sqrt(CHANNELS))
 """Length of x̂ at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
 
-INCOMING_GRADIENT = (1.0, 2.0, -0.5)
+INCOMING_GRADIENT = (1.0, 3.0, 0.0)
 """∂L/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
 
 LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
-STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "step": "3 Take a step"}
+STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "gradient": "3 Gradient", "step": "4 Take a step"}
 
 _LIMIT = 4.0
 _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
@@ -72,6 +72,11 @@ class DescentStep(NamedTuple):
     after: ForwardPass
 
     @property
+    def gradient(self) -> np.ndarray:
+        """∂L/∂x, (3,)."""
+        return -self.change / LEARNING_RATE
+
+    @property
     def angle(self) -> float:
         """The angle in degrees by which the step turns x̂; 0 where x̂ is 0 before or after it."""
         a, b = self.before.xhat, self.after.xhat
@@ -98,7 +103,7 @@ def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
     Example:
         >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))
         >>> round(long.angle, 1), round(short.angle, 1)
-        (8.8, 31.7)
+        (12.5, 41.5)
     """
     before = normalize_example(x, eps)
     change = -LEARNING_RATE * np.ravel(backward(_to_tensor(x), _to_tensor(INCOMING_GRADIENT), SCHEMES["layer"], eps))

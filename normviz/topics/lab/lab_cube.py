@@ -103,7 +103,7 @@ def _compute_colour_levels(
     if colour == "value" and look.is_picture:
         return cube.compute_grey_levels(x)
     if colour in values:
-        return cube.compute_value_levels(values[colour])
+        return cube.compute_value_levels(values[colour], format_colouring_name(colour, scheme))
     if colour == "field" or scheme.field is None:
         return cube.make_uniform_levels(x.shape, is_opaque=scheme.field is None)
     return cube.compute_hue_levels(x.shape, scheme.field)

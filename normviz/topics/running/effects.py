@@ -39,8 +39,8 @@ DIGITS_PER_SIZE = 2**18
 DRAW_COUNT = 64
 """Number of mini-batches around one example."""
 
-COMPARED_SCHEMES = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", "group", "rms"))
-"""Schemes that are tested for a dependence on the other examples of the batch."""
+COMPARED_SCHEMES = SCHEMES["batch"], SCHEMES["layer"]
+"""A scheme whose output for an example depends on the other examples of the batch, and one whose output does not."""
 
 
 class SampledStatistics(NamedTuple):
@@ -111,16 +111,14 @@ def normalize_in_random_batches(
 ) -> dict[str, np.ndarray]:
     """Compute x̂ of one test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
 
-    Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
-    that do not divide the mini-batch are left out.
+    Each mini-batch has the setting's size: the example, and other training digits in each draw.
     """
     others = compute_layer_pre_activations(load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
     z[:, 0] = compute_layer_pre_activations(load_digit_split(test=True)[0][example : example + 1], setting)[0]
     middle = setting.output_side // 2
-    fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
-    return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
+    return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in schemes}
 
 
 def split_batch_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:

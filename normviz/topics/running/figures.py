@@ -35,7 +35,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
         tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
         figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)
     figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
-    limit = 1.1 * max(float(np.abs(values).max()) for values in rows.values())
+    limit = max(1.2, *(1.1 * float(np.abs(values).max()) for values in rows.values()))  # seldom another range
     figure.update_xaxes(title=axis, range=[-limit, limit])
     return apply_chart_style(figure, colours, {"l": 10, "r": 20})
 
@@ -74,8 +74,8 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
         )  # fmt: skip
     figure.add_vline(100 * chance, line=style_current_value_line(colours))
     ticks = [50, 75, 100, 100 * chance]
-    texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
-    title = make_axis_title("accuracy on unseen digits, %: each network (small), mean ± 95% interval (large)")
+    texts = [*(f"{tick}" for tick in ticks[:-1]), f"guessing: {ticks[-1]:g}"]
+    title = make_axis_title("accuracy on unseen digits in %: each network (small), their mean (large)")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
     places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}

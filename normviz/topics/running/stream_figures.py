@@ -12,6 +12,9 @@ from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS
 
+MANY_BATCHES = 20
+"""Number of batches on the axis from which on their dots are small."""
+
 MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 """Horizontal distance of an output from its digit, by mode, so that the two do not overlap."""
 
@@ -21,10 +24,14 @@ MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 
 @dataclass(frozen=True)
 class TrackedStatistic:
-    """A statistic over the stream: of each batch and of all digits, (steps,), and its running average, (steps + 1,)."""
+    """A statistic over the stream: of each batch and of all digits, (steps,), and its running average, (steps + 1,).
+
+    `share`: that of a new batch in the running average.
+    """
 
     title: str
     symbol: str
+    share: float
     batch: np.ndarray
     running: np.ndarray
     population: np.ndarray
@@ -35,7 +42,8 @@ def draw_stream(
 ) -> Figure:
     """Return a figure of statistics over the batches seen so far, one panel each: dots, running average, true value.
 
-    The axes do not depend on `position`, so that only the data move, unless it is beyond the first `window` batches.
+    The axes do not depend on `position`, so that only the data move, unless it is beyond the first `window` batches. If
+    this is not the whole stream, a dotted line shows what is left of the start value.
     """
     colours, steps = THEMES[theme], max(window, position)
     figure = make_subplots(
@@ -46,28 +54,24 @@ def draw_stream(
         seen = np.arange(1, position + 1)
         every = np.arange(1, len(each.batch) + 1)
         dashes = {"color": colours.ink, "width": 2.5, "dash": "dash"}
-        dots = {"color": colours.training, "size": 7, "opacity": 0.7}
+        dots = {"color": colours.training, "size": 7 if steps > MANY_BATCHES else 11, "opacity": 0.7}
         figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
         figure.add_scatter(x=every, y=each.population, name="all digits", mode="lines", line=dashes, **place)
+        until, line = np.arange(position + 1), {"color": colours.inference, "width": 4}
         figure.add_scatter(
-            x=np.arange(position + 1),
-            y=each.running[: position + 1],
-            name="running average",
-            mode="lines",
-            line={"color": colours.inference, "width": 4},
-            **place,
+            x=until, y=each.running[: position + 1], name="running average", mode="lines", line=line, **place
         )
-        now = {
-            "color": colours.inference,
-            "size": 15,
-            "symbol": "diamond",
-            "line": {"color": colours.ink, "width": 1.5},
-        }
+        left = each.running[0] * (1 - each.share) ** np.arange(steps + 1 if steps < BATCHES else 0)
+        if left.any():
+            dotted, name = line | {"width": 2.5, "dash": "dot"}, "part of the start value"
+            figure.add_scatter(x=until, y=left[: position + 1], name=name, mode="lines", line=dotted, **place)
+        edge = {"color": colours.ink, "width": 1.5}
+        now = {"color": colours.inference, "size": 15, "symbol": "diamond", "line": edge}
         figure.add_scatter(
             x=[position], y=[each.running[position]], mode="markers", marker=now, row=row, col=1, showlegend=False,
             name="now",
         )  # fmt: skip
-        values = np.concatenate([each.batch[:steps], each.running[: steps + 1], each.population[:steps]])
+        values = np.concatenate([each.batch[:steps], each.running[: steps + 1], each.population[:steps], left])
         low, high = float(values.min()), float(values.max())
         pad = 0.06 * (high - low or 1.0)
         title = make_axis_title(each.symbol)
@@ -137,13 +141,8 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    figure.update_xaxes(
-        **ticks,
-        showticklabels=False,
-        title=make_axis_title(f"{count} of {batch.size} digits in the batch · {shown}"),
-        row=2,
-        col=1,
-    )
+    title = make_axis_title(f"{count} of {batch.size} digits in the batch · {shown}")
+    figure.update_xaxes(**ticks, showticklabels=False, title=title, row=2, col=1)
     figure.add_annotation(
         text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
     )

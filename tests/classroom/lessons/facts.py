@@ -15,8 +15,8 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.batch_size import EXPERIMENT as BATCH_SIZE
 from normviz.topics.experiments.examples import find_example
 from normviz.topics.geometry.rate import RateSetting, train_side_by_side, train_single
-from normviz.topics.geometry.three_channels import normalize_example, take_step  # noqa: F401
-from normviz.topics.gradients.chain import compute_chain_values
+from normviz.topics.geometry.three_channels import INCOMING_GRADIENT, normalize_example, take_step  # noqa: F401
+from normviz.topics.gradients.chain import compute_chain_values, list_step_terms  # noqa: F401
 from normviz.topics.running import cases, effects
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
@@ -73,28 +73,20 @@ def deviation(groups, channel):
     return xhat("group", groups)[0, :, :, channel].std()
 
 
-def xhat_after_change(scheme):
-    """x̂ of the first example after the last one is multiplied by 3."""
-    x = tensor()
-    x[-1] *= 3
-    return normalize(x, SCHEMES[scheme], EPS).xhat[0]
+def column(scheme):
+    """x̂ of the first channel of the first example, of a tensor in which it stands out."""
+    return normalize(SAMPLES["uneven"].make(tuple(SIZES.values()), 63), SCHEMES[scheme], EPS).xhat[0, :, :, 0]
 
 
-def first_after_change(scheme):
-    """x̂ of the element that is orange at first, after the last example is multiplied by 3."""
-    return xhat_after_change(scheme)[0, 0, 0]
-
-
-def mixes(scheme):
-    """Whether x̂ of the first example changes with the last one."""
-    return not np.array_equal(xhat_after_change(scheme), xhat(scheme)[0])
+def padded():
+    """Two sequences of 8 tokens, the first of them with padding."""
+    return SAMPLES["padded"].make((2, 8, 1, 6), 0)
 
 
 def padding_matters(scheme):
-    """Whether zeros behind 8 tokens along H change what they become."""
-    x = tensor(n=2, h=8, w=1)
-    padded = np.concatenate([x, np.zeros_like(x)], axis=1)
-    return not np.allclose(normalize(padded, SCHEMES[scheme], EPS).xhat[:, :8], xhat(scheme, n=2, h=8, w=1))
+    """Whether the padding changes what the real tokens of its sequence become."""
+    with_padding, without = (normalize(x, SCHEMES[scheme], EPS).xhat for x in (padded(), padded()[:1, :6]))
+    return not np.allclose(with_padding[:1, :6], without)
 
 
 # --- training and inference -------------------------------------------------------------------------------------
@@ -112,6 +104,11 @@ def stream(**setting):
 def digit(step=60, **setting):
     """A batch of the stream; by default the one that the page opens on."""
     return compute_batch_at(*stream(**setting), step, EPS)
+
+
+def threes():
+    """A batch of one class."""
+    return digit(72, batch=7, seed=2377)
 
 
 def running_mean(after):
@@ -213,13 +210,12 @@ def lengths():
     return train_single(RateSetting()).length[:, 0]
 
 
-def chain(shift=0.0, has_mean=True):
-    return compute_chain_values(np.array([1.0, 2, 4, 1]) + shift, np.array([1, 0, -1, 0.5]), EPS, has_mean)
+ACROSS = (1, 3, 1)
+"""A gradient ∂L/∂x̂ without a part along x̂."""
 
 
-def dx_of_three():
-    """The step of three numbers, which is along their gradient."""
-    return take_step([3, 1, -1], 0.0).change
+def chain(dxhat=INCOMING_GRADIENT, shift=0.0, has_mean=True):
+    return compute_chain_values(np.array([3.0, 1, -1]) + shift, np.array(dxhat, float), EPS, has_mean)
 
 
 def jacobian(count):

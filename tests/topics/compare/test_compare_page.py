@@ -44,7 +44,7 @@ def test_every_scheme_in_every_colour(pair, colour):
     assert rows[f"x̂ at x = {format_number(x[1, 1, 0, 2])}"] == [format_number(xhat) for xhat in xhats]
     cubes = plots(at)["cubes"]
     assert len(cubes["hover"]["copies"]) == 3
-    assert cubes["labels"] == [scheme.label for scheme in schemes]
+    assert cubes["labels"] == [wording.format_scheme_label(scheme) for scheme in schemes]
     assert all(scheme.label in cubes["alt"] for scheme in schemes)
     for scheme, copy in zip(schemes, cubes["hover"]["copies"], strict=True):
         bounds = None if scheme.field is None else [b.tolist() for b in scheme.field.compute_bounds(x.shape)]

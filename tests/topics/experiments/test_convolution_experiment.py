@@ -119,17 +119,32 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
     assert not report(TINY, {}).figures
 
 
-def test_the_headline_has_both_differences_from_batch_norm():
+def test_the_figure_and_the_verdict_have_both_differences_from_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "No: layer norm's loss is 0.1 above batch norm's, without padding 0.15."
+    assert seen.headline == "No: layer norm’s gap to batch norm does not shrink without padding."
+    assert "It is 0.100 with padding and 0.150 without." in seen.verdict.why
+    *points, gap = seen.figures[0].panels[0].curves
+    assert [curve.name for curve in points] == ["No norm", "Batch", "Layer"]
+    assert gap.texts == ["gap 0.100", "gap 0.150"]
+    np.testing.assert_allclose((gap.high - gap.low)[:2], [0.1, 0.15])
+
+
+def test_the_verdict_names_the_order_of_the_schemes():
+    assert judge().verdict.text == (
+        "Holds in part: layer norm learns faster than no normalization, batch norm learns faster than layer norm, "
+        "but the border is not the cause"
+    )
+    assert "layer norm learns not clearly faster than no normalization" in (
+        judge(padded=ORDER | {"none": 0.3}).verdict.text
+    )
 
 
 @pytest.mark.parametrize(
     ("bare", "contrast", "word", "reason"),
     [
-        (0.21, (0.5, 1.0), "holds", "trails by less"),
-        (0.35, (0.5, 1.0), "holds-if", "still trails"),
-        (0.30, (0.5, 1.0), "holds-if", "still trails"),
+        (0.21, (0.5, 1.0), "holds", "gap shrinks"),
+        (0.35, (0.5, 1.0), "holds-if", "would shrink"),
+        (0.30, (0.5, 1.0), "holds-if", "would shrink"),
         (0.35, (0.5, 0.5), "holds-if", "do not decide"),
         (0.20, (0.5, 0.5), "holds-if", "do not decide"),
     ],

@@ -84,7 +84,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(tiny):
 
 def test_the_report_has_all_figures_and_a_row_for_every_network():
     seen = report(Setting(), made_up())
-    assert [shown.key for shown in seen.figures] == ["curves", "momenta"]
+    assert [shown.key for shown in seen.figures] == ["ends", "curves", "momenta"]
     assert len(set(map(len, seen.table.values()))) == 1
     assert len(seen.table["seed"]) == 4 * len(LEARNED_PARAMETERS) * Setting().seeds
     assert report(TINY, {}).verdict.word == "open"
@@ -93,14 +93,15 @@ def test_the_report_has_all_figures_and_a_row_for_every_network():
 def test_figures_grow_with_the_results(tiny):
     seen = report(TINY, tiny)
     assert seen.verdict.word == "open"
-    assert [shown.key for shown in seen.figures] == ["curves", "momenta"]
+    assert [shown.key for shown in seen.figures] == ["ends", "curves", "momenta"]
     part = make_tuning_job(TINY, "train", "faint")
     for step in part.steps():
         result = step.result()
         seen = report(TINY, {part: result})
         if len(result["measured"]) == 2:
             break
-    assert [shown.key for shown in seen.figures] == ["curves"]
+    assert [shown.key for shown in seen.figures] == ["ends", "curves"]
+    assert "so far" in seen.figures[0].panels[0].title
 
 
 def test_the_momentum_and_what_is_shown_change_no_more_than_they_must():
@@ -125,7 +126,15 @@ def test_validation_digits_of_the_new_task_choose_the_rate():
 def test_it_holds_where_frozen_networks_lose_what_they_could():
     seen = report(Setting(), made_up())
     assert seen.verdict.word == "holds"
-    assert seen.headline == "Frozen in training mode: first-task errors go from 5% to 35%."
+    assert seen.headline == "No: frozen in training mode, first-task errors rise from 5% to 35%."
+    (panel,) = seen.figures[0].panels
+    assert [curve.texts for curve in panel.curves] == [
+        ["5%", "35%", "35%", "5%", "5%"],
+        ["50%", "5%", "5%", "10%", "10%"],
+    ]
+    assert panel.names[1] == "training mode,<br>frozen"
+    assert "hardly matters whether parameters learn" in seen.verdict.why
+    assert "if all parameters learn, the errors end at 5% (first task) and 10% (new task)" in seen.verdict.why
     says = seen.verdict.says
     assert "goes from 5.0 ± 0.0% to 35.0 ± 0.1% (30 ± 0.11 points more)" in says
     assert "35.0 ± 0.1% in training mode and 5.0 ± 0.1% in evaluation mode (training mode 30 ± 0 points more)" in says
@@ -133,12 +142,23 @@ def test_it_holds_where_frozen_networks_lose_what_they_could():
     assert "Tuned to the first task again, the errors are 5.0 ± 0.1% and 5.0 ± 0.1% (not clearly different" in says
 
 
+def test_it_is_only_said_of_learning_that_it_hardly_matters_where_it_does():
+    results = made_up()
+    result = results[make_tuning_job(Setting(), "train", "faint")]
+    result["old"][-1, list(LEARNED_PARAMETERS).index("all")] += 0.1
+    assert "hardly" not in report(Setting(), results).verdict.why
+
+
 def test_it_holds_under_a_condition_where_nothing_is_lost():
     assert judge(cost=0.0).word == "holds-if"
+    assert report(Setting(), made_up(cost=0.0)).headline == (
+        "No: frozen in training mode, the running averages still move."
+    )
     assert judge(cost=-0.02).word == "holds-if"
 
 
 def test_it_does_not_hold_where_averages_rest_or_frozen_parameters_move():
+    assert report(Setting(), made_up(moved=0.0)).headline == "Yes: here frozen parameters freeze batch norm."
     assert judge(moved=0.0).word == "wrong"
     assert judge(still=0.1).word == "wrong"
     assert judge(changed=0.1).word == "wrong"

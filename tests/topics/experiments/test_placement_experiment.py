@@ -19,7 +19,6 @@ from normviz.topics.experiments.placement_jobs import (
     PlacementTraining,
     ResidualChain,
 )
-from normviz.topics.experiments.reports import combine_verdict_keys
 
 TINY = Setting(seeds=2, steps=20, warm=5, batch=8, layers=1, pairs=2)
 SETTING = Setting(seeds=5)
@@ -107,10 +106,16 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
     ],
 )
 def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post, pre, word):
-    assert judge(post, pre).word == combine_verdict_keys(["holds", word])
+    verdict = judge(post, pre)
+    assert verdict.word == word
+    assert ("The paper’s reason" in verdict.why) == word.startswith("holds")
 
 
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
+    assert judge((0, 0.3)).text == (
+        "Holds at learning rate 0.01: there warm-up lowers post norm’s errors from 50% to 20%. "
+        "At its best rate, post norm does not clearly need it"
+    )
     says = judge((0, 0.3)).says
     assert "At rate 0.01, the largest at which post norm learns with the warm-up, post norm clearly needs it" in says
     assert "post norm 20.0 ± 0.1% with it, 50.0 ± 0.1% without; pre norm 20.0 ± 0.1% with it, 20.0" in says
@@ -126,8 +131,11 @@ def test_gradients_of_the_last_layer_by_depth():
     says = judge((0, 0.3)).says
     assert "is 4 times as large" in says
     assert "The ratio grows as L to the power of 0.5 ±" in says
-    assert judge((0.3, 0.3), exponents=(0, 0.5)).word == "holds-if"  # wrong beside holds
-    assert judge((0.3, 0.3), exponents=(0, 0)).word == "open"
+    assert "near the output are larger. This holds here:" in says
+    for exponents, found in (((0, 0.5), "does not hold here"), ((0, 0), "is not decided")):
+        verdict = judge((0.3, 0.3), exponents=exponents)
+        assert (verdict.word, verdict.why) == ("holds", "")
+        assert f"near the output are larger. This {found}" in verdict.says
     gradients = dict(list(made_up().items())[:1])
     assert report(SETTING, gradients).headline == "At 16 layers, post norm's last-layer gradient is 4 times pre norm's."
 
@@ -135,9 +143,9 @@ def test_gradients_of_the_last_layer_by_depth():
 @pytest.mark.parametrize(
     ("post", "headline"),
     [
-        (0.3, "Without warm-up: pre norm 20% errors, post norm 50%."),
-        (-0.1, "Without warm-up: post norm 10% errors, pre norm 20%."),
-        (0, "Without warm-up, pre norm and post norm do not clearly differ."),
+        (0.3, "Pre norm: 20% errors at learning rate 0.01 without warm-up, post norm 50%."),
+        (-0.1, "Post norm: 10% errors at learning rate 0.01 without warm-up, pre norm 20%."),
+        (0, "At learning rate 0.01 without warm-up, pre and post norm do not clearly differ."),
     ],
 )
 def test_the_headline_compares_errors_without_a_warm_up_at_the_largest_rate(post, headline):
@@ -145,7 +153,7 @@ def test_the_headline_compares_errors_without_a_warm_up_at_the_largest_rate(post
 
 
 def test_a_chain_that_does_not_double_is_a_condition():
-    assert judge((0.3, 0.3), factor=1.0).word == "holds-if"
+    assert "without norm. This holds with pre norm" in judge((0.3, 0.3), factor=1.0).says
     assert "multiplied by 2 ± 0 a branch without normalization" in judge().says
 
 

@@ -73,7 +73,12 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "With batch norm, weight decay only changes the effective learning rate."
+    assert told.headline == "With batch norm, weight decay works only like a higher learning rate."
+    assert told.verdict.why.startswith("With batch norm, both networks have the same loss on every batch")
+    assert told.verdict.why.endswith(
+        "Without normalization, the length of W changes the outputs, and the lines differ."
+    )
+    assert "lines differ" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
     assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
     assert "by up to 0.4." in told.verdict.says
 
@@ -151,5 +156,7 @@ def test_no_name_in_the_legend_is_that_of_a_scheme():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
     panels = [panel for figure in told.figures for panel in figure.panels]
     curves = {word for panel in panels for curve in panel.curves for word in curve.name.lower().split(", ")}
-    assert {panel.title.partition(":")[0] for panel in panels} == {"No norm", "Batch"}
+    assert {panel.title.partition(":")[0] for panel in panels} == {
+        "No norm", "Batch", "No normalization", "Batch norm"
+    }  # fmt: skip
     assert curves.isdisjoint(scheme.label.lower() for scheme in SCHEMES.values())

@@ -30,11 +30,13 @@ EXTREMES = {
     "vectors": (
         {"x1": "2", "x2": "2", "x3": "2", "stage": "centre"},
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "divide"},
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "gradient"},
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "step"},
+        {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "gradient"},
         {"x1": "-3", "x2": "-3", "x3": "-3", "stage": "step"},
         {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "step"},
         {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10", "stage": "divide"},
-        {"x1": "0", "x2": "0.5", "x3": "-0.75", "eps": "0", "stage": "step"},
+        {"x1": "0", "x2": "1.5", "x3": "-0.75", "eps": "0", "stage": "step"},
     ),
     "rate": (
         {"rate": "1", "steps": "400", "delta": "0.1"},
@@ -80,7 +82,7 @@ def test_every_control_that_means_something_is_offered(show):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_epsilon_is_offered_from_the_stage_that_divides(stage):
-    assert ("eps drag" in plots(open_page(stage=stage, eps="1"))) == (stage in ("divide", "step"))
+    assert ("eps drag" in plots(open_page(stage=stage, eps="1"))) == (stage != "centre")
 
 
 def test_every_value_belongs_somewhere_and_every_panel_is_there():
@@ -136,7 +138,7 @@ def test_the_picture_has_the_vectors_of_layer_norm(eps):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("x", [(3, 1, -1), (2, 2, 2), (0, 0.5, -0.75)])
+@pytest.mark.parametrize("x", [(3, 1, -1), (2, 2, 2), (0, 1.5, -0.75)])
 @pytest.mark.parametrize("eps", [0.0, 10.0])
 def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
     assert len(format_stage_headline(ThreeChannelExample(*map(float, x), eps, stage)).split()) <= 12
@@ -144,13 +146,13 @@ def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
 
 def test_the_button_shows_one_stage_after_the_other_and_then_the_first():
     at = open_page()
-    for label, stage in (("Next stage", "divide"), ("Next stage", "step"), ("Start again", "centre")):
+    for label, stage in (*(("Next stage", stage) for stage in list(STAGES)[1:]), ("Start again", "centre")):
         (button,) = (each for each in at.button if each.label in ("Next stage", "Start again"))
         assert button.label == label
         at = sound(button.click().run())
         assert at.session_state[PREFIX + "stage"] == stage
         names = {name.partition(" ")[0] for name in ends_of(at)}
-        assert ("x̂" in names) == (stage == "divide")
+        assert ("x̂" in names) == (stage in ("divide", "gradient"))
 
 
 def test_the_sentence_says_whether_the_end_is_on_the_circle():
@@ -172,10 +174,10 @@ def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
         step = take_step(times * np.array([3.0, 1.0, -1.0]), 0.0)
         np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
         np.testing.assert_allclose(drawn[f"step: {step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
-    assert "A step turns the short vector 3.6 times as far." in said(at)
+    assert "A step turns the short vector 3.3 times as far." in said(at)
     assert "so the step is longer." in said(at)
     assert f"learning rate {LEARNING_RATE}" in said(at)
-    along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
+    along = open_page(x1="0", x2="1.5", x3="-0.75", eps="0", stage="step")
     assert "a gradient step does not turn the vector" in said(along)
     assert "so the step is longer." not in said(along)
 

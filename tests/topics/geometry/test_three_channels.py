@@ -69,7 +69,7 @@ def test_three_equal_values_become_nothing():
 @pytest.mark.parametrize("x", [*EXAMPLES, [2.0, 2.0, 2.0], [0.0, 0.0, 0.0], [0.1, 0.0, 0.0]])
 def test_the_figures_are_valid_and_hold_all_vectors(theme, x):
     long, short = (take_step(times * np.array(x), 0.0) for times in (1.0, 0.5))
-    figures = [draw_stage(long.before, stage, theme) for stage in list(STAGES)[:-1]]
+    figures = [draw_stage(long, stage, theme) for stage in list(STAGES)[:-1]]
     for figure in (*figures, draw_step(long, short, theme)):
         go.Figure(figure.to_dict())
         reach = figure.layout["scene"]["xaxis"]["range"][1]
@@ -82,9 +82,9 @@ def test_each_stage_adds_to_the_picture():
     names = [
         {
             trace["name"].partition(" ")[0]
-            for trace in draw_stage(normalize_example(EXAMPLES[0], 0.0), stage).data
+            for trace in draw_stage(take_step(EXAMPLES[0], 0.0), stage).data
             if "name" in trace
         }
         for stage in list(STAGES)[:-1]
     ]
-    assert names == [{"x", "v"}, {"x", "v", "x̂"}]
+    assert names == [{"x", "v"}, {"x", "v", "x̂"}, {"x", "v", "x̂", "∂L/∂x"}]

@@ -100,7 +100,7 @@ def test_one_statistic_is_shown_over_the_first_batches(statistic, symbol):
     at = open_page(statistic=statistic, window="5", step="1")
     (axis,) = {tuple(axis["range"]) for key, axis in layout_of(at).items() if key.startswith("xaxis")}
     assert 5 < axis[1] < 6
-    assert len(traces(at, "stream")) == 4
+    assert len(traces(at, "stream")) == {"mean": 4, "variance": 5}[statistic]  # the variance starts at 1
     (update,) = at.latex
     assert symbol in update.value
     assert update.value.count("run") == 1
@@ -396,13 +396,22 @@ def test_whatever_the_link_the_page_shows_its_panel_or_says_why_not(link):
 def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
     kept = {"a": np.linspace(0, 3, 11), "b": np.zeros(11)}
-    followed = [TrackedStatistic(title, "μ", values, running, values) for title, running in kept.items()]
+    followed = [TrackedStatistic(title, "μ", 0.1, values, running, values) for title, running in kept.items()]
     shown = [checked(draw_stream(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]
     assert axes[0][1][1] > 3
     assert [len(figure.data[0].y) for figure in shown] == [0, 5, 10]
     assert shown[1].data[3].x == (5,)
+
+
+def test_the_first_batches_show_what_is_left_of_the_start_value():
+    values = np.zeros(10)
+    running = np.linspace(2.0, 0, 11)
+    followed = [TrackedStatistic("σ²", "σ²", 0.1, values, running, values)]
+    (dotted,) = (each for each in checked(draw_stream(followed, 3, window=5)).data if "start" in str(each.name))
+    np.testing.assert_allclose(dotted.y, [2, 1.8, 1.62, 1.458])
+    assert not any("start" in str(each.name) for each in checked(draw_stream(followed, 3)).data)
 
 
 def test_strips_stand_in_order():

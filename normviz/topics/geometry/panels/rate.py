@@ -68,7 +68,7 @@ def draw_run_curve(curves: rate.TrainingCurves, key: str, theme: str) -> DrawnFi
     """Draw a curve by step: ‖W‖ for the key "lengths", its effective learning rate for "effective"."""
     row = {"lengths": curves.length[:-1, 0], "effective": curves.effective_rates[:, 0]}[key]
     alt = f"{RUN_TITLES[key]} by step: from {row[0]:.3g} to {row[-1]:.3g}."
-    panel = CurvePanel(RUN_TITLES[key], [Curve("batch norm", np.arange(len(row)), row)], x="step")
+    panel = CurvePanel(RUN_TITLES[key], [Curve("", np.arange(len(row)), row)], x="training step")
     return DrawnFigure(draw_curve_panels([panel], theme), alt, "23rem")
 
 

@@ -9,6 +9,7 @@ from normviz.topics.geometry.space_figures import draw_stage, draw_step
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
     CIRCLE_RADIUS,
+    INCOMING_GRADIENT,
     LEARNING_RATE,
     STAGES,
     DescentStep,
@@ -49,7 +50,7 @@ def show(view: View, theme: str) -> None:
 def draw_vectors(example: ThreeChannelExample, theme: str) -> DrawnFigure:
     """Draw the vectors of the example's stage in space, with a text alternative."""
     long, short = example.take_steps()
-    figure = draw_step(long, short, theme) if example.stage == "step" else draw_stage(long.before, example.stage, theme)
+    figure = draw_step(long, short, theme) if example.stage == "step" else draw_stage(long, example.stage, theme)
     return DrawnFigure(figure, _format_alt_text(long, short, example.stage), "min(29rem, 72vw, 58vh)")
 
 
@@ -78,6 +79,9 @@ def format_stage_headline(example: ThreeChannelExample) -> str:
         return "ε keeps x̂ inside the circle."
     if long.angle < TURN_TOLERANCE:
         return "Here a gradient step does not turn the vector."
+    if stage == "gradient":
+        is_inside = _is_shortened_by_eps(long.before)
+        return "The gradient lies in the plane." if is_inside else "The gradient is at a right angle to v."
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
@@ -89,7 +93,7 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return (
             f"The example **x** = {format_vector(one.x)} has the mean μ = {typeset(one.mean, 3)}. Subtract μ from "
             f"each number: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on "
-            "one **plane**."
+            "one **plane**. All x on the dotted line have the same v."
         )
     if stage == "divide":
         return (
@@ -98,6 +102,16 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         )
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
+    if stage == "gradient":
+        along_v = (
+            "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
+            if _is_shortened_by_eps(one)
+            else "It also stays the same along v, so ∂L/∂x is at a right angle to v."
+        )
+        return (
+            f"The rest of the network gives ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted "
+            f"line through x, x̂ stays the same, so **∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
+        )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
         f"**{typeset(each.angle, 2)}°**\n"
@@ -118,7 +132,8 @@ def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
     if _is_shortened_by_eps(forward):
         return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
     return (
-        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. Only the direction of v is left."
+        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. All v in this direction have "
+        "the same x̂."
     )
 
 

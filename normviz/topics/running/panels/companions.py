@@ -30,12 +30,10 @@ def draw_outputs_in_random_batches(view: View, theme: str) -> tuple[DrawnFigure,
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  range {format_decimals(spread[key])}": outputs for key, outputs in found.items()}
-    varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
-    alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
+    alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches: {'; '.join(rows)}."
     axis = f"x̂ of one test digit at neuron {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
-    drawn = DrawnFigure(draw_strips(rows, axis, theme), alt, "20rem")
-    beside = "Range: largest minus smallest x̂."
+    drawn = DrawnFigure(draw_strips(rows, axis, theme), alt, "14rem")
+    depends = "Batch norm's x̂ depends on the other examples in the batch, layer norm's on this example alone."
     if setting.batch == 1:
-        return drawn, f"{beside} In batches of one there are no other examples."
-    depends = f"With {' and '.join(varying)}, x̂ depends" if varying else "With no scheme x̂ depends"
-    return drawn, f"{beside} {depends} on the other examples in the batch. The other schemes use this example alone."
+        depends = "In batches of one there are no other examples."
+    return drawn, f"Range: largest minus smallest x̂. {depends}"

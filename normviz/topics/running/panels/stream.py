@@ -136,6 +136,7 @@ def draw_statistics_so_far(
         TrackedStatistic(
             f"{name.capitalize()} of neuron {view['unit']}<br>{_describe_drift(parts[-1][:, unit])}",
             symbol,
+            view["share"],
             *(part[:, unit] for part in parts),
         )
         for name, symbol, *parts in (

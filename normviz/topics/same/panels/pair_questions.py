@@ -149,10 +149,10 @@ def format_pair_answer(identity: Identity) -> str:
 
 
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
-    """Build the labelled schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
-    schemes = [side.scheme(shape) for side in identity.sides]
-    left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
-    return left, replace(left.remove_normalization(), label=f"{right.label}: hidden") if covered else right
+    """Build the schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
+    left, right = (side.scheme(shape) for side in identity.sides)
+    hidden = f"{format_scheme_label(right)}: hidden"
+    return left, replace(left.remove_normalization(), label=hidden) if covered else right
 
 
 def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
