@@ -70,7 +70,10 @@ TEST_NAMES = {
 }
 """The tests: pictures, and their groups or running averages."""
 
-DRAWN_TESTS = {"blank": "Blank pictures, in groups as in training", "inference": "Digits, with running averages"}
+DRAWN_TESTS = {
+    "blank": "Blank pictures, in groups as in training",
+    "inference": "Digits, with running averages",
+}
 """Titles of the panels of the figure, by the key of their test."""
 
 MAX_LEARNED_ERROR = 0.5
@@ -267,9 +270,10 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"training. Holm's correction is for {len(found)} comparisons."
     )
     harm = np.mean(one.get_at_best_rate("inference"))
-    why = f"{EXPERIMENT.why} Running averages, used later, mix all classes: then it misreads {harm:.0%} of digits."
+    later = f"Running averages, used after training, mix all classes. With them the network misreads {harm:.0%}."
+    why = f"{EXPERIMENT.why} {later}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
-    return Verdict(word, says, condition, why if word == "holds" and min(spoils) > 0 else "")
+    return Verdict(word, says, condition, why)
 
 
 def _format_error_difference(difference: MeanDifference, sign: int) -> str:

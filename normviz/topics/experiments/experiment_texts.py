@@ -39,8 +39,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
-        claim="“… the intra-batch communication among samples (caused by BN) leaks information” (He et al. 2020, MoCo, "
-        "section 3.3).",
+        claim="The “intra-batch communication among samples (caused by BN) leaks information” (He et al. 2020, section "
+        "3.3).",
         why="The mean of a one-class group shows its class. Batch norm subtracts it from every picture of the group, "
         "even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
     ),
@@ -105,8 +105,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
         claim="“Batch normalization cannot be used on time sequence data” (Rico’s Nerd Cluster 2022, notes on layer "
         "norm).",
-        why="For later time steps batch norm has no mean and variance and uses those of the last step. Layer norm "
-        "averages within each sequence.",
+        why="Beyond the time steps of the training, batch norm has no mean and variance and reuses the last ones. "
+        "Layer norm averages within each sequence.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Pre or post norm in residual networks?",

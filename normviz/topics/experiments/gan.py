@@ -171,7 +171,7 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
 
 
 def _draw_final_modes(ended_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the covered modes at the end: a dot for each network, and their mean."""
+    """Return a figure of the covered modes at the end: a point for each network, and their mean."""
     panels = []
     for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
         places = np.arange(len(outcomes))
@@ -194,7 +194,7 @@ def _draw_final_modes(ended_outcomes: Outcomes) -> FigureSpec:
         )  # fmt: skip
     return FigureSpec(
         "final", panels, f"Modes covered at the end, of {MODES}: {_format_covered_modes(ended_outcomes)}.",
-        f"Each dot is a network, at the end of the training. A mode is covered if {LEAST / MODES:.1%} of the samples "
+        f"Each point is a network, at the end of the training. A mode is covered if {LEAST / MODES:.1%} of the samples "
         f"are near it and more than {MOST:.0%} are near some mode.",
     )  # fmt: skip
 
@@ -333,6 +333,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: f"A generator learns to imitate points in {MODES} clusters (modes) against a discriminator, which "
-    f"takes {join_words(setting.discriminator_steps)} steps per generator step. In a mode collapse it misses modes. "
-    "Spectral norm divides the discriminator’s weight matrices by their largest singular value.")  # fmt: skip
+    lambda setting: f"A generator learns to imitate points in {MODES} clusters (modes). Mode collapse: it misses some. "
+    f"Its discriminator takes {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator "
+    "step; spectral norm divides its weight matrices by their largest singular value.")  # fmt: skip

@@ -141,7 +141,7 @@ EXTENTS = {
     "longer": "only in part: batch norm learns sequences, but errs more on longer ones than those of the training",
     "shared": "only where all time steps share their mean and variance",
 }
-"""Where the claim against batch norm holds, if it does only in part."""
+"""Words on the extent of a claim that holds only in part."""
 
 MAX_LEARNED_ERROR = 0.5
 """A scheme learns if its mean test error is less than this."""

@@ -183,7 +183,7 @@ def test_a_tiny_run_is_told():
     results = {part: run_to_end(part) for part in list_jobs(setting)}
     found = report(setting, results)
     assert [shown.key for shown in found.figures] == ["final", "curves", "points"]
-    assert found.figures[1].columns == 3
+    assert found.figures[2].columns == 3
     assert len(found.figures[1].panels) == 12
     assert len(set(map(len, found.table.values()))) == 1
 
