@@ -49,6 +49,10 @@ class Figure:
         """Add a line or a rectangle, given by Plotly's shape properties, to the layout."""
         self.layout.setdefault("shapes", []).append(merge_dictionaries({}, values))
 
+    def add_picture(self, **values: Any) -> None:
+        """Add a picture, given by Plotly's image properties, to the layout."""
+        self.layout.setdefault("images", []).append(values)
+
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """Add a vertical line over the full height at x, to the panel (row, col), or to all panels."""
         for number in self._list_axis_suffixes(row, col):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -16,6 +17,9 @@ LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "xref": 
 
 BOTTOM_MARGIN = 112
 """Pixels below a chart for its axis and a legend of two lines; sizing.js fits it to the drawn legend."""
+
+PICTURE_FLOOR = 0.8
+"""Lower end of the pictures above a panel, as a share of the height of the figure without its margins."""
 
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
@@ -46,9 +50,10 @@ class Curve:
 class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
-    `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
-    Plotly; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
-    axes reach from −square to square in equal units.
+    `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights and texts of reference lines; `span`: the
+    range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are categories at
+    distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes reach from −square to square
+    in equal units.
     """
 
     title: str
@@ -57,9 +62,11 @@ class CurvePanel:
     y: str = ""
     log: str = ""
     levels: Sequence[float] = ()
+    level_names: Sequence[str] = ()
     span: tuple[float, float] | None = None
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
+    pictures: Sequence[str] = ()
     square: float = 0.0
 
 
@@ -83,8 +90,17 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             has_entry = curve.name != "" and curve.name not in named
             _draw_curve(figure, curve, colours, has_entry, subplot, shifts.get(curve.name, 1.0))
             named[curve.name] = None
+        suffix = f"{number + 1}" if number else ""
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
+        for level, name in zip(panel.levels, panel.level_names, strict=False):
+            place = {"x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "yref": f"y{suffix}", "yanchor": "bottom"}
+            height = np.log10(level) if "y" in panel.log else level
+            figure.add_annotation(text=name, y=height, showarrow=False, **place)
+        for mark, source in zip(panel.marks, panel.pictures, strict=False):
+            size = {"sizex": 1, "sizey": 1 - PICTURE_FLOOR, "yref": "paper", "y": 1, "xref": f"x{suffix}", "x": mark}
+            figure.add_picture(source=source, xanchor="center", **size)
+            figure.update_yaxes(domain=[0, PICTURE_FLOOR - 0.02], **subplot)
         figure.update_xaxes(
             title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
             **(_make_log_axis([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
@@ -92,7 +108,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **subplot)
+            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5]} if panel.names else {}
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
         scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear
@@ -102,7 +119,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         if panel.square:
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **subplot)
-            figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **subplot)
+            figure.update_yaxes(**reach, scaleanchor=f"x{suffix}", **subplot)
     margin = {"t": 34, "b": BOTTOM_MARGIN, "l": 55, "r": 20}  # half of a number at the end of the axis
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
 
@@ -164,3 +181,16 @@ def to_rgba(colour: str, opacity: float = 0.22) -> str:
     """Convert "#rrggbb" and an opacity, 0 to 1, to a CSS colour; the default is the opacity of bands."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
+
+
+def encode_picture(picture: np.ndarray) -> str:
+    """Return the address of an SVG picture that shows an array (rows, columns), 0 black to 1 white, in a frame."""
+    rows, columns = picture.shape
+    cells = "".join(
+        f'<rect x="{column}" y="{row}" width="1" height="1" fill="rgb({grey},{grey},{grey})"/>'
+        for (row, column), grey in np.ndenumerate(np.rint(255 * picture).astype(int))
+    )
+    frame = f'<rect width="{columns}" height="{rows}" fill="none" stroke="#888" stroke-width="0.2"/>'
+    size = f'viewBox="0 0 {columns} {rows}" width="{columns}0" height="{rows}0"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} shape-rendering="crispEdges">{cells}{frame}</svg>'
+    return f"data:image/svg+xml,{quote(svg)}"

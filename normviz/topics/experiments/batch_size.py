@@ -202,7 +202,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, has_markers=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, has_markers=True))
-    budget = "the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
+    budget = "training on the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
         CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
@@ -369,4 +369,8 @@ def _describe_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int,
 
 
 EXPERIMENT = Experiment.of("batch-size", Setting, list_jobs, report,
-    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.")  # fmt: skip
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
+    lambda setting: f"Networks learn handwritten digits in batches of {BATCH_SIZES[0]} to {BATCH_SIZES[-1]}. "
+    + ("All take the same number of steps, so that small batches show them fewer digits. " if setting.equal == "steps"
+       else "All see the same number of digits, so that small batches take more steps. ")
+    + "Error: share of misread test digits.")  # fmt: skip

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from math import lcm
 from typing import ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
+from normviz.charts.palette import HUES, LINE_COLOURS
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
@@ -15,7 +17,6 @@ from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, forma
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import (
-    SCHEME_STYLES,
     ComparisonSetting,
     Experiment,
     declare_schemes,
@@ -44,6 +45,9 @@ from normviz.train.cost import estimate_dense_seconds
 
 LEARNING_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
 """Learning rates of Adam of the grid."""
+
+ONE_COLOUR = lcm(len(LINE_COLOURS), len(HUES))
+"""Distance of curve styles of one colour, in both themes; colours stand for schemes."""
 
 LAYER_WIDTHS = (64, 64)
 """Units of the normalized layers."""
@@ -121,14 +125,7 @@ def list_jobs(setting: Setting) -> list[DropoutTraining]:
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
     """Return names of the scheme at position `k`: "batch norm with dropout", and "Batch + dropout" for figures."""
-    if setting.rows[k].key == "none":
-        return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
-
-
-def _choose_style(setting: Setting, k: int, dropped: bool) -> int:
-    """Return the index of the curve style of the scheme at position `k`, or if `dropped`, of a style of no scheme."""
-    return max(*SCHEME_STYLES.values(), *setting.styles) + 1 + k if dropped else setting.styles[k]
 
 
 Outcomes = Mapping[tuple[int, bool], GridOutcome]
@@ -141,40 +138,42 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         dict(zip(places, list_jobs(setting), strict=True)), results,
         lambda place, result: GridOutcome(
-            *_name_networks(setting, *place), _choose_style(setting, *place), LEARNING_RATES, result
+            *_name_networks(setting, *place), setting.styles[place[0]] + ONE_COLOUR * place[1], LEARNING_RATES, result
         ),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for each in ended.values():
         for name in ("test", "validation", "training"):
             table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
-    figures = [_draw_test_errors(setting, begun)] if begun else []
+    figures = [*_draw_test_errors(setting, begun)] if begun else []
     verdict = _judge_claim(setting, ended)
     return Report(_format_headline(setting, begun, ended, verdict.word), figures, verdict, table)
 
 
-def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
-    """Return a figure of the last measured test error and the error by step, with two panels for every two schemes."""
-    ends = [
-        make_band_curve(each.label, np.array([k % 4]), 100 * each.final_errors[None], each.style, is_scatter=True)
-        for k, each in enumerate(begun_outcomes.values())
-    ]
-    title = "Test error at the end" if all(each.is_ended for each in begun_outcomes.values()) else "Test error so far"
-    curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
-    panels = [
-        panel
-        for k in range(0, len(curves), 4)
-        for panel in (
-            CurvePanel(title, ends[k : k + 4], "", "test error, %", marks=range(4), names=[""] * 4),
-            CurvePanel("Test error by step", curves[k : k + 4], "step", "test error, %", "y"),
-        )
-    ]
-    levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
-    return FigureSpec(
-        "curves", panels, f"{title}, and by step: {levels}.",
-        "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
-        note=f"{setting.relabelled:.0%} of the training labels are random. Test labels are correct.",
+def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
+    """Yield a figure of the last measured test error, and one of the error by step with a panel for every scheme."""
+    shown = [*begun_outcomes.values()]
+    ends, places = [], [*begun_outcomes]
+    for k in dict.fromkeys(k for k, _ in places):
+        own = [n for n, place in enumerate(places) if place[0] == k]
+        errors = 100 * np.stack([shown[n].final_errors for n in own])
+        points = make_band_curve(setting.labels[k], np.array(own), errors, setting.styles[k], is_scatter=True)
+        ends.append(replace(points, texts=[f"{mean:.1f}" for mean in points.y]))
+    so_far = "" if all(each.is_ended for each in shown) else ", so far"
+    title = f"Test error with and without dropout{so_far}"
+    names = [each.label.replace(" +", "<br>+") for each in shown]
+    levels = ", ".join(f"{each.name} {each.final_error_text}" for each in shown)
+    yield FigureSpec(
+        "ends", [CurvePanel(title, ends, "", "test error, %", marks=range(len(shown)), names=names)],
+        f"{title}: {levels}.",
+        f"Means of {setting.seeds} networks with 95% intervals, at the learning rate that is best for each.",
     )  # fmt: skip
+    curves = make_outcome_curves(shown, lambda each: 100 * each.get_at_best_rate("test"))
+    panels = [
+        CurvePanel("Test error by step", curves[k : k + 2], "step", "test error, %", "y")
+        for k in range(0, len(curves), 2)
+    ]
+    yield FigureSpec("curves", panels, f"Test error by step: {levels}.", "Means over the seeds with 95% intervals.")
 
 
 def _format_headline(
@@ -188,8 +187,9 @@ def _format_headline(
         each = next(iter(ended_outcomes.values()))
         return f"Test error: {np.mean(each.final_errors):.1%} with {each.name}."
     alone, both = (f"{np.mean(ended_outcomes[normed, drops].final_errors):.1%}" for drops in (False, True))
-    answer = {"holds": "Yes: ", "wrong": "No: "}.get(verdict_word, "")
-    return capitalize_first(f"{answer}{setting.names[normed]} alone has {alone} test error, with dropout {both}.")
+    answer = {"holds": "Yes", "holds-if": "In part", "wrong": "No"}.get(verdict_word, "Not clearly")
+    answer += ", with random labels" * (setting.relabelled > 0)
+    return f"{answer}: {setting.names[normed]} alone has {alone} errors, with dropout {both}."
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
@@ -238,6 +238,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     }
     return replace(
         join_verdicts(judged),
+        why=_explain_changes(setting, ended_outcomes, signs, others[0], plain),
         says=f"Test error: {levels}. Changes in points: {'; '.join(said)}."
         f"{describe_undertraining([*ended_outcomes.values()])}",
         condition=f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so "
@@ -247,6 +248,28 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
+def _explain_changes(
+    setting: Setting, ended_outcomes: Outcomes, signs: Mapping[tuple[int, bool], int], k: int, plain: int
+) -> str:
+    """Return sentences on the effects of the scheme at position `k` and of dropout, alone and together."""
+    name = capitalize_first(setting.names[k])
+    alone, both = (np.mean(ended_outcomes[k, drops].get_at_best_rate("training")[-1]) for drops in (False, True))
+    texts = [EXPERIMENT.why]
+    if setting.relabelled and alone < both:
+        texts = [
+            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of the training labels, with "
+            f"dropout {both:.0%}."
+        ]
+    words = {1: "worse than no norm", 0: "not clearly different from no norm", -1: "better than no norm"}
+    texts.append(f"On test digits, {setting.names[k]} alone is {words[signs[k, False]]}.")
+    words = {1: "is worse than no norm", 0: "makes no clear difference", -1: "is better than no norm"}
+    texts.append(f"Dropout alone {words[signs[plain, True]]}.")
+    return " ".join(texts)
+
+
 EXPERIMENT = Experiment.of("dropout", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
-    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip
+    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
+    lambda setting: f"Networks learn {setting.digits} handwritten digits. {setting.relabelled:.0%} of these training "
+    f"examples have a random label. Dropout sets units to 0 at random ({setting.share:.0%} of them) in every training "
+    "step. Error: share of misread test digits, whose labels are correct.")  # fmt: skip

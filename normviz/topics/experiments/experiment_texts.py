@@ -46,11 +46,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
-        claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach "
-        "achieves deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, "
+        claim="Batch norm adapts to other pictures “by modulating the statistics” (Li et al. 2016, arXiv 1603.04779, "
         "abstract).",
-        why="The shift changes the mean and the variance of a layer’s inputs. Statistics of shifted pictures cancel "
-        "most of this change. Statistics of training do not.",
+        why="The shift changes the means and variances of a layer’s inputs, so that the stored ones no longer fit. "
+        "With new ones, batch norm cancels most of the shift.",
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
@@ -68,13 +67,13 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
         claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
         "of the gains and bias matter?”).",
-        why="If β is far below −γ, a ReLU passes almost no gradient. With a large γ, training starts from large random "
-        "outputs.",
+        why="If β is far below −γ, almost every γ x̂ + β is negative: the ReLU outputs 0 and passes no gradient, so "
+        "nothing is learned. A large γ makes initial outputs large.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
-        claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & "
-        "Szegedy 2015, section 3.4).",
+        claim="With batch norm, dropout “can be either removed or reduced in strength” (Ioffe & Szegedy 2015, section "
+        "3.4).",
         why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. "
         "Batch norm only adds the noise of its batch statistics.",
     ),
@@ -90,11 +89,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
-        claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer "
-        "on the activations, leads to significant benefits over standard normalization techniques” (Ren et al. "
-        "2017, arXiv 1611.04520, abstract).",
-        why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the "
-        "learning rate.",
+        claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
+        "activations, leads to significant benefits” (Ren et al. 2017, arXiv 1611.04520, abstract).",
+        why="A large ε keeps a layer from amplifying small inputs.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
@@ -127,8 +124,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
         claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
         "2019, abstract).",
-        why="RMS norm subtracts no mean. But PyTorch may run layer norm as one operation (fused) and RMS norm as "
-        "several.",
+        why="RMS norm subtracts no mean, which saves operations.",
         rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each "
         "round everything is timed several times in turn, and the shortest times count, so that both schemes meet the "
         "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance "

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from normviz.charts.chart import Figure
+from normviz.charts.chart import PANEL_TITLE_STYLE, Figure
 from normviz.charts.curves import CurvePanel, draw_curve_panels
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style
@@ -29,9 +29,9 @@ def split_figure(spec: FigureSpec) -> list[FigureSpec]:
 
 
 def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
-    """Return the height of a figure as a CSS length; a single row of panels has `row_height`, by default 26rem."""
+    """Return the height of a figure as a CSS length; a map or one row of panels has `row_height`, if that is given."""
     if isinstance(spec.panels, HeatMap):
-        return f"{9.5 + 3 * len(spec.panels.rows):g}rem"
+        return row_height or f"{9.5 + 3 * len(spec.panels.rows):g}rem"
     rows = -(-len(spec.panels) // spec.columns)
     return row_height or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
@@ -82,13 +82,15 @@ def draw_empty_axes(theme: str = "light") -> Figure:
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Return a heat map as a Plotly figure, with each number in its cell; low numbers have strong colours."""
+    """Return a heat map as a Plotly figure, with each number in its cell; high numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
+    bold = np.zeros(heat.values.shape, bool) if heat.is_bold is None else heat.is_bold
+    texts = np.where(np.isnan(heat.values), "", np.vectorize(heat.written, otypes=[object])(heat.values))
     figure.add_heatmap(
         z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, showscale=False,
-        colorscale=[[0, colours.high], [1, colours.middle]],
-        text=[["" if np.isnan(each) else heat.written(each) for each in row] for row in heat.values],
+        colorscale=[[0, colours.middle], [1, colours.high]],
+        text=np.where(bold, "<b>" + texts + "</b>", texts).tolist(),
         texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip
     for update, names, title in (
@@ -96,6 +98,7 @@ def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
         (figure.update_yaxes, heat.rows, heat.y),
     ):
         update(title={"text": title, "standoff": 4}, tickvals=[*range(len(names))], ticktext=list(names))
+    figure.add_annotation(text=heat.title, x=0.5, y=1, **PANEL_TITLE_STYLE)
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(showgrid=False, autorange="reversed", automargin=True)
     return apply_chart_style(figure, colours, {"t": 34, "b": 60, "l": 70})  # above it stands what saves it

@@ -1,6 +1,6 @@
 """Initial values of gain and bias: networks that start from every pair of them, with any scheme."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,6 +40,15 @@ FIRST_BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
 
 USUAL_START = (1.0, 0.0)
 """The initial γ and β of every library."""
+
+REGIONS: dict[str, Callable[[float, float], bool]] = {
+    "β far below −γ": lambda gain, bias: bias <= -2 * gain,
+    "a small γ": lambda gain, _: gain < 1,
+    "a large γ": lambda gain, _: gain > 1,
+    "a small β": lambda _, bias: bias < 0,
+    "a large β": lambda _, bias: bias > 0,
+}
+"""Parts of the grid of pairs by their names in the headline: functions (γ, β) -> True inside."""
 
 RATES_BY_OPTIMIZER = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
 """The learning rates of the grid, by the optimizer."""
@@ -143,12 +152,12 @@ def report(setting: Setting, results: Results) -> Report:
     for part, result in found:
         if result["share"] == 1:
             errors.setdefault(setting.rows.index(part.row), {}).update(_select_best_rate_errors(part.gain, result))
+    ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
+    signs = _compare_with_usual_start(ended)
     figures = []
     if errors:
-        figures = [
-            _draw_error_curves(setting, errors),
-            *(_draw_error_map(setting, k, each) for k, each in sorted(errors.items())),
-        ]
+        maps = (_draw_error_map(setting, k, each, signs) for k, each in sorted(errors.items()))
+        figures = [*maps, _draw_error_curves(setting, errors)]
     elif found:
         figures = [_draw_training_losses(*found[0])]
     rows = [
@@ -157,8 +166,21 @@ def report(setting: Setting, results: Results) -> Report:
         for (gain, bias), by_seed in each.items()
         for seed, error in zip(setting.networks, by_seed, strict=True)
     ]
-    ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
-    return Report(_format_headline(setting, ended), figures, _judge_claim(setting, ended), tabulate(rows))
+    headline = _format_headline(setting, ended, signs)
+    return Report(headline, figures, _judge_claim(setting, ended, signs), tabulate(rows))
+
+
+StartSigns = Mapping[tuple[int, tuple[float, float]], int]
+"""Signs by scheme and pair (γ, β): 1 if the test error is clearly above that of γ = 1, β = 0, −1 if below, else 0."""
+
+
+def _compare_with_usual_start(ended_errors: Mapping[int, ErrorsByStart]) -> StartSigns:
+    """Return the signs of all other pairs, 0 where not clear by Holm's correction for their number."""
+    others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}
+    found = [
+        compare_seed_by_seed(each, ended_errors[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()
+    ]
+    return dict(zip(others, find_clear_signs(found), strict=True))
 
 
 def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
@@ -188,20 +210,28 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
     )  # fmt: skip
 
 
-def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
+def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: StartSigns) -> FigureSpec:
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
+    differs = np.zeros(values.shape, bool)
     for (gain, bias), each in errors.items():
-        values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
+        place = FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)
+        values[place], differs[place] = 100 * np.mean(each), bool(signs.get((k, (gain, bias))))
     heat = HeatMap(
-        f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in FIRST_GAINS],
-        [typeset(bias) for bias in FIRST_BIASES], "initial β", "initial γ", (0.0, MAX_SHOWN_ERROR),
-        written="{:.1f}".format,
+        f"{capitalize_first(setting.names[k])}: test error, %",
+        values, [_name_value(gain, USUAL_START[0]) for gain in FIRST_GAINS],
+        [_name_value(bias, USUAL_START[1]) for bias in FIRST_BIASES],
+        "initial bias β", "initial gain γ", (0.0, MAX_SHOWN_ERROR), "{:.0f}".format, differs,
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
-        f"Means over the seeds; {typeset(MAX_SHOWN_ERROR)}% and more have one colour.",
+        f"Bold: clearly different from γ = 1, β = 0. Means over {setting.seeds} networks, each pair at its best "
+        "learning rate. 90% is guessing.",
     )  # fmt: skip
+
+
+def _name_value(value: float, usual: float) -> str:
+    return f"{typeset(value)} (usual)" if value == usual else typeset(value)
 
 
 def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
@@ -212,24 +242,29 @@ def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSp
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
-def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
-    """Return the headline: the range of mean test errors over all initial γ and β, for the first trained scheme."""
+def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], signs: StartSigns) -> str:
+    """Return the headline: where the initial γ and β change the first scheme's test error most, and its ends."""
     if not ended_errors:
         return "Not all initial values are tried yet."
-    k, errors = next(iter(sorted(ended_errors.items())))
-    low, high = (100 * float(end([np.mean(each) for each in errors.values()])) for end in (min, max))
-    return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by initial γ and β.")
+    k, errors = min(ended_errors.items())
+    means = {at: 100 * float(np.mean(each)) for at, each in errors.items()}
+    usual = means[USUAL_START]
+    clear = [at for at in means if signs.get((k, at))]
+    if not clear:
+        return f"No: no pair clearly changes the test error of {usual:.0f}%."
+    most = max(clear, key=lambda at: abs(means[at] - usual))
+    where = max(
+        (name for name, is_inside in REGIONS.items() if is_inside(*most)),
+        key=lambda name: np.mean([abs(means[at] - usual) for at in means if REGIONS[name](*at)]),
+    )
+    change = "raises" if means[most] > usual else "lowers"
+    return f"Yes: {where} {change} the test error from {usual:.0f}% to {means[most]:.0f}%."
 
 
-def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
+def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], found: StartSigns) -> Verdict:
     """Return the verdict on whether the initial γ and β change the test error, compared with γ = 1 and β = 0."""
     if len(ended_errors) < len(setting.rows):
         return Verdict("open", "Not all initial values are tried yet.")
-    others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}
-    changes = [
-        compare_seed_by_seed(each, ended_errors[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()
-    ]
-    found = dict(zip(others, find_clear_signs(changes), strict=True))
     texts, better, worse, count = [], 0, 0, 0
     for k, errors in sorted(ended_errors.items()):
         name, usual = capitalize_first(setting.names[k]), errors[USUAL_START]
@@ -248,16 +283,21 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     condition = (
         f"{setting.steps} steps of {'Adam' if setting.optimizer == 'adam' else 'SGD'}, which also trains γ and β. Each "
         f"initial value has the best of {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates on validation "
-        f"digits. Holm's correction is for {len(changes)} comparisons."
+        f"digits. Holm's correction is for {len(found)} comparisons."
     )
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    return Verdict(
-        word, " ".join(texts), condition, "", f"for {better + worse} of {count} pairs other than γ = 1, β = 0"
-    )
+    ends = f"clearly {'worse' if worse else 'better'}"
+    if worse and better:
+        ends = f"clearly worse ({worse}) or better ({better})"
+    extent = f"for {better + worse} of {count} pairs, which end {ends} than the usual γ = 1, β = 0"
+    return Verdict(word, " ".join(texts), condition, extent=extent)
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β, the same for all units.")  # fmt: skip
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β, the same for all units.",
+    lambda setting: "Every layer computes ReLU(γ x̂ + β) from its normalized input x̂. We train small networks on "
+    f"handwritten digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of initial γ and β. Training then changes "
+    "both. Test error: share of misread test digits.")  # fmt: skip

@@ -108,7 +108,8 @@ def describe_start(names: Iterable[str]) -> str:
 class HeatMap:
     """A heat map's numbers (rows, columns) and labels; NaN leaves a cell empty.
 
-    `ends`: the numbers at both ends of the colour scale; the lower end is the better one.
+    `ends`: the numbers at both ends of the colour scale. `is_bold`: True for cells
+    with bold numbers, (rows, columns).
     """
 
     title: str
@@ -119,6 +120,7 @@ class HeatMap:
     y: str = ""
     ends: tuple[float, float] = (0.0, 1.0)
     written: Callable[[float], str] = "{:.2g}".format
+    is_bold: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
 """Learned smoothing terms ε and an L1 term: their effect on the test error, and ε by layer (Ren et al. 2017)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import lcm
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
-from normviz.charts.palette import HUES, LINE_COLOURS
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import integer, real
@@ -30,7 +28,6 @@ from normviz.topics.experiments.reports import (
     Verdict,
     VerdictKey,
     describe_extent,
-    join_verdicts,
     judge_signs,
     make_band_curve,
     start_table,
@@ -50,14 +47,8 @@ PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
 VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
 """The variants: is ε learned, is there an L1 term."""
 
-ONE_COLOUR = lcm(len(LINE_COLOURS), len(HUES))
-"""Distance of curve styles that differ in their marker only, in both themes; colours stand for schemes."""
-
 MIN_DRAWN_EPS = 1e-8
 """Smallest drawn ε; smaller ones are drawn here."""
-
-POINT_OFFSET = 0.15
-"""Distance of points beside each other, as a share of the distance to the next scheme."""
 
 SMOOTHED_SCHEMES = tuple(
     key for key, scheme in SCHEMES.items() if scheme.activation_part and scheme.suppression and scheme.is_general_form
@@ -153,40 +144,51 @@ def report(setting: Setting, results: Results) -> Report:
     schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
-    figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
     verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels)}
-    joined = join_verdicts(dict(zip(("the trend of ε", "the test error"), verdicts.values(), strict=True)))
+    figures = (
+        [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps, verdicts["D03"])] if schemes else []
+    )
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
         "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    return Report(_format_headline(setting, levels), figures, joined, table, verdicts)
+    return Report(_format_headline(levels), figures, verdicts["D04"], table, verdicts)
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    places = np.arange(len(levels))
     curves = []
-    for style, name in enumerate(VARIANTS):
-        errors = 100 * np.stack([each[name] for each in levels.values()])
-        beside = places + POINT_OFFSET * (style - (len(VARIANTS) - 1) / 2)
-        curves.append(make_band_curve(name, beside, errors, ONE_COLOUR * style, is_scatter=True))
-    names = [setting.labels[k] for k in levels]
-    panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
+    for n, (k, errors) in enumerate(levels.items()):
+        values = 100 * np.stack([*errors.values()])
+        places = (len(VARIANTS) + 1) * n + np.arange(len(VARIANTS))
+        curve = make_band_curve(setting.labels[k], places, values, setting.styles[k], is_scatter=True)
+        curves.append(replace(curve, texts=[f"{mean:.1f}" for mean in curve.y]))
+    marks = np.concatenate([curve.x for curve in curves]).tolist()
+    names = [name.replace(" ", "<br>") for name in VARIANTS] * len(curves)
+    panel = CurvePanel(
+        "Test error, by scheme and change",
+        curves,
+        "",
+        "test error, %",
+        marks=marks,
+        names=names,
+    )
     said = "; ".join(
-        f"{label}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
-        for label, each in zip(names, levels.values(), strict=True)
+        f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
+        for k, each in levels.items()
     )
     return FigureSpec(
         "levels", [panel], f"Test error by scheme and variant. {said}.",
-        f"Points: means over the seeds with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}.",
-        note="ε is added to the variance, so that a large ε amplifies small inputs less. The L1 term pushes centred "
-        "pre-activations towards 0. Divisive normalization uses windows of neighbouring units.",
+        f"Means of {setting.seeds} networks with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}."
+        + " Divisive norm averages over neighbouring units." * any(row.key == "divisive" for row in setting.rows),
     )  # fmt: skip
 
 
-def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
-    """Return a figure of the learned ε by layer, with a panel for every learning rate; `eps` is by scheme position."""
+def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray], verdict: Verdict) -> FigureSpec:
+    """Return a figure of the learned ε by layer, with a panel for every learning rate, and the verdict on its trend.
+
+    `eps` is by scheme position.
+    """
     panels, said = [], []
     for j, rate in enumerate(LEARNING_RATES):
         curves = []
@@ -202,19 +204,20 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
     return FigureSpec(
         "eps", panels, f"The learned ε by layer. {'; '.join(said)}.",
         f"Geometric means over the first values {_join_numbers(setting.initial_eps_values)}, without an L1 term; 95% "
-        f"intervals over the seeds.",
+        f"intervals over the seeds. {verdict.says} {verdict.condition}",
     )  # fmt: skip
 
 
-def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
-    """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers."""
+def _format_headline(levels: Mapping[int, VariantErrors]) -> str:
+    """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers, or raises."""
     if not levels:
         return NOT_TRAINED.says
-    effects = _compare_variants(levels)
-    count = sum(both == "better" for _, ((_, both), _, _) in effects)
-    if not count:
-        return "No scheme has a clear gain from both together."
-    return f"Both together clearly lower the test error in {count} of {len(effects)} schemes."
+    effects = [both for _, ((_, both), _, _) in _compare_variants(levels)]
+    for effect, answer, change in (("better", "Yes", "lower"), ("worse", "No", "raise")):
+        if count := effects.count(effect):
+            answer = "In part" if "worse" in effects and "better" in effects else answer
+            return f"{answer}: both clearly {change} the test error in {count} of {len(effects)} schemes."
+    return "Not here: no scheme has a clear gain from both together."
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
@@ -256,7 +259,8 @@ def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> 
         f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
         f"{3 * len(signs)} comparisons.",
-        extent=describe_extent(together),
+        "" if any(signs) else f"With {setting.seeds} networks of each kind, chance can explain all differences.",
+        describe_extent(together),
     )
 
 
@@ -303,4 +307,7 @@ def _format_change(change: MeanDifference, effect: str) -> str:
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
-    "centred inputs or without.")  # fmt: skip
+    "centred inputs or without.",
+    lambda setting: "Small modification: ε, which is added to the variance, is learned. Sparse regularizer: an L1 term "
+    "in the loss pushes the centred inputs of each normalization towards 0. Error: misread test digits, after training "
+    f"on {setting.digits}.")  # fmt: skip

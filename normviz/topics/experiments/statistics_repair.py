@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import CurvePanel, encode_picture
+from normviz.core.arrays import Array
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.data.digits import DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
 SHIFT_NAMES = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
 """Shifts of the test pictures."""
 
+SHIFT_WORDS = {
+    "bright": "the strength s is added to every pixel (0 black, 1 white), up to 1",
+    "washed": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x + s",
+    "dim": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x",
+}
+"""The shifts in sentences."""
+
 SHIFT_LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8)
 
 HEADLINE_LEVEL = 0.4
@@ -48,12 +56,12 @@ SHOWN_BATCH_SIZE = 16
 """The size in the first figure."""
 
 LINE_STYLES = {
-    "stored in training": SCHEME_STYLES["batch"],
-    "recalculated on shifted pictures": 3,
-    f"of every {SHOWN_BATCH_SIZE} test pictures": 4,
+    "batch norm, stored": SCHEME_STYLES["batch"],
+    "batch norm, new (449)": 3,
+    f"batch norm, new ({SHOWN_BATCH_SIZE})": 4,
     "layer norm": SCHEME_STYLES["layer"],
 }
-"""Index of the curve style of each line in the first figure, by its name; the first three are batch norm's."""
+"""Index of the curve style of each line in the first figure, by its name: whose statistics, and which."""
 
 BATCH_SIZE = 32
 """Digits of a mini-batch in training."""
@@ -67,13 +75,13 @@ class Setting(Seeded):
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
-def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor":
+def shift_pictures(x: Array, shift: str, level: float) -> Array:
     """Return pictures with values from 0 to 1, changed in brightness, contrast or both; `level` 0 changes nothing.
 
     "bright" is min(x + s, 1), "washed" (1 − s)x + s, "dim" (1 − s)x.
     """
     if shift == "bright":
-        return (x + level).clamp(max=1)
+        return (x + level).clip(max=1)
     return (1 - level) * x + (level if shift == "washed" else 0)
 
 
@@ -159,14 +167,17 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, LINE_STYLES[name], has_markers=True)
         for name, errors in lines.items()
     ]
-    title = f"The shift: {SHIFT_NAMES[setting.shift].lower()} test pictures"
-    panel = CurvePanel(title, curves, "strength of the shift", "test error, %", marks=SHIFT_LEVELS)
+    digit = load_digit_split(test=True)[0][0]
+    panel = CurvePanel(
+        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures", curves,
+        "strength s of the shift", "test error, %", marks=SHIFT_LEVELS,
+        pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
+    )  # fmt: skip
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
-        "Means over the seeds with 95% intervals. Layer norm stores no statistics, so that there are none to "
-        "recalculate.",
-        note="Networks are trained without the shift. Three lines are one batch norm network with other statistics.",
+        f"Means of {setting.seeds} networks with 95% intervals. Layer norm stores no statistics, so that none can be "
+        "renewed.",
     )  # fmt: skip
 
 
@@ -217,16 +228,16 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
 
 
 def _format_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
-    """Return the headline: the test errors with running averages and with recalculated statistics, if these help."""
+    """Return the headline: the test errors with stored and with recalculated statistics, at `HEADLINE_LEVEL`."""
     if len(ended_outcomes) < len(list_jobs(setting)):
         return NOT_TRAINED.says
-    middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    if _compare_statistics(ended_outcomes)[1][middle - 1] <= 0:
-        return "At the middle strength, new statistics do not clearly lower errors."
+    middle, (_, signs) = SHIFT_LEVELS.index(HEADLINE_LEVEL), _compare_statistics(ended_outcomes)
+    answer = {1: "Yes: at", 0: "Not clearly: at", -1: "No: at"}[signs[middle - 1]]
     before, after, *_ = (
         100 * float(np.mean(each[middle])) for each in _collect_errors_by_level(ended_outcomes).values()
     )
-    return f"At the middle strength, new statistics lower errors from {before:.0f}% to {after:.0f}%."
+    level, change = typeset(HEADLINE_LEVEL), "lower" if signs[middle - 1] > 0 else "change"
+    return f"{answer} strength {level}, new statistics {change} errors from {before:.0f}% to {after:.0f}%."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
@@ -264,4 +275,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
 
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.")  # fmt: skip
+    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
+    lambda setting: f"Networks learn digits, then read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch norm uses "
+    f"statistics (means, variances) stored in training, or new ones of 449 or {SHOWN_BATCH_SIZE} shifted pictures. "
+    "Error: misread digits."
+)  # fmt: skip

@@ -144,8 +144,9 @@ def _explain_rate_factor(run: DescentPath) -> str:
     if factor == "1":
         g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
         return (
-            f"**Why?** At first w = v, so both turn w equally fast. Over {STEPS} steps g becomes {g} and ‖v‖ {length}. "
-            f"So the factor (g/‖v‖)² on the learning rate slides from 1 to **{typeset(run.rate_factors[-1], 2)}**."
+            "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large (chain rule, twice). "
+            f"That is 1 at first, when w = v, and ({g} / {length})² = **{typeset(run.rate_factors[-1], 2)}** after "
+            f"{STEPS} steps."
         )
     return (
         f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v, with {ratio} "

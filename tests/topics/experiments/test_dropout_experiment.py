@@ -52,15 +52,17 @@ def test_words(means, word):
 
 def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_digits():
     found = report(SETTING, made_up(0.06, 0.06, 0.12, 0.06, best=3))
-    assert found.headline == "No: batch norm alone has 12.0% test error, with dropout 6.0%."
+    assert found.headline == "No, with random labels: batch norm alone has 12.0% errors, with dropout 6.0%."
     assert "batch norm 12.0 ± 0.2%" in found.verdict.says
     assert "batch norm with dropout against batch norm −6 ± " in found.verdict.says
-    assert "dropout alone against neither 0 ± 0.41 (no clear difference)" in found.verdict.says
+    assert "no normalization with dropout against no normalization 0 ± 0.41 (no clear difference)" in found.verdict.says
+    assert "batch norm alone is worse than no norm. Dropout alone makes no clear difference." in found.verdict.why
     assert f"batch norm {LEARNING_RATES[3]:g}" in found.verdict.condition
-    (figure,) = found.figures
-    ends, course = figure.panels
-    assert [curve.name for curve in course.curves] == ["Neither", "Dropout", "Batch", "Batch + dropout"]
-    np.testing.assert_allclose([curve.y[0] for curve in ends.curves], [6, 6, 12, 6])
+    (ends,), courses = (figure.panels for figure in found.figures)
+    labels = ["No norm", "No norm + dropout", "Batch", "Batch + dropout"]
+    assert [curve.name for course in courses for curve in course.curves] == labels
+    assert [name.replace("<br>", " ") for name in ends.names] == labels
+    np.testing.assert_allclose([curve.y for curve in ends.curves], [[6, 6], [12, 6]])
     assert len({len(column) for column in found.table.values()}) == 1
 
 
@@ -116,7 +118,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
         np.testing.assert_allclose(alone[name][:, :, 0], whole[name][:, :, 1], atol=0.05)
     found = report(TINY, {part: whole})
     assert found.verdict.word == "open"
-    assert [shown.key for shown in found.figures] == ["curves"]
+    assert [shown.key for shown in found.figures] == ["ends", "curves"]
 
 
 def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):

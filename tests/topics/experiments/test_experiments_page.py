@@ -20,7 +20,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, experiment_runs, panels
 from normviz.topics.experiments.catalogue import EXPERIMENTS, TOPICS
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.examples import ExampleResults, get_example_path
+from normviz.topics.experiments.examples import ExampleResults, find_example, get_example_path
 from normviz.topics.experiments.experiment import SCHEME_STYLES, choose_styles
 from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, make_name_prefix
 
@@ -109,13 +109,16 @@ def held(monkeypatch):
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("key", EXPERIMENTS)
 def test_every_experiment_is_asked_for_before_it_runs(key, theme):
-    at = open_lab(SCRIPT, theme, show=key)
+    at, experiment = open_lab(SCRIPT, theme, show=key), EXPERIMENTS[key]
+    setting = experiment.setting()
+    verdict = experiment.report(setting, find_example(key, experiment.list_jobs(setting)).results).verdict
     assert "start run" in keys(at)
     assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
     assert any(EXPERIMENTS[key].about(EXPERIMENTS[key].setting()) in text for text in texts(at.caption))
     (reason,) = (text for text in texts(at.markdown) if text.startswith("The claim "))
-    assert (EXPERIMENTS[key].why in reason and len(reason) > 60) or "is not decided here" in reason
+    assert (verdict.why or experiment.why) in reason
+    assert f"**Test:** {experiment.test(setting)}" in said(at) or not experiment.test(setting)
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1

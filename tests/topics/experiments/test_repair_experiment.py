@@ -63,17 +63,19 @@ def test_the_verdict_is_that_of_all_strengths(recalculated, word):
 
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up(lambda level: 0.04))
-    assert found.headline == "At the middle strength, new statistics lower errors from 22% to 4%."
+    assert found.headline == "Yes: at strength 0.4, new statistics lower errors from 22% to 4%."
     assert "22.1 ± 0.2% with the running averages" in found.verdict.says
     assert "clearly at 4 of 4 strengths" in found.verdict.says
     assert [figure.key for figure in found.figures] == ["levels", "sizes"]
-    assert len(found.figures[0].panels[0].curves) == 4
+    (panel,) = found.figures[0].panels
+    assert len(panel.curves) == 4
+    assert len(set(panel.pictures)) == len(SHIFT_LEVELS)
     assert len(found.table["seed"]) == len(SHIFT_LEVELS) * 4
 
 
 def test_a_gain_that_is_not_clear_is_none():
     found = report(SETTING, made_up(lambda level: 0.0199 + level / 2))
-    assert found.headline == "At the middle strength, new statistics do not clearly lower errors."
+    assert found.headline == "Not clearly: at strength 0.4, new statistics change errors from 22% to 22%."
     assert found.verdict.word == "open"
 
 

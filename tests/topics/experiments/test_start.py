@@ -32,28 +32,42 @@ def made_up(setting, error):
 
 
 @pytest.mark.parametrize(
-    ("error", "word", "said"),
+    ("error", "word", "said", "headline"),
     [
-        (lambda gain, bias: 0.04, "open", "0 end clearly worse and 0 clearly better"),
-        (lambda gain, bias: 0.9 if bias == -4 else 0.04, "holds-if", "7 end clearly worse and 0 clearly better"),
-        (lambda gain, bias: 0.02 if gain > 1 else 0.04, "holds-if", "0 end clearly worse and 21 clearly better"),
-        (lambda gain, bias: 0.04 if (gain, bias) == (1, 0) else 0.1, "holds", "48 end clearly worse and 0"),
-        (lambda gain, bias: 0.9, "open", "does not learn"),
-        (lambda gain, bias: 1.0 - 0.9 * ((gain, bias) != (1, 0)), "open", "does not learn"),
+        (lambda gain, bias: 0.04, "open", "0 end clearly worse and 0 clearly better", "No: no pair"),
+        (
+            lambda gain, bias: 0.9 if bias == -4 else 0.04, "holds-if", "7 end clearly worse and 0 clearly better",
+            "Yes: β far below −γ raises the test error from 4% to 90%.",
+        ),
+        (
+            lambda gain, bias: 0.02 if gain > 1 else 0.04, "holds-if", "0 end clearly worse and 21 clearly better",
+            "Yes: a large γ lowers the test error from 4% to 2%.",
+        ),
+        (
+            lambda gain, bias: 0.04 if (gain, bias) == (1, 0) else 0.1 + 0.1 * (bias == 2), "holds",
+            "48 end clearly worse and 0", "Yes: a large β raises the test error from 4% to 20%.",
+        ),
+        (
+            lambda gain, bias: 0.04 + 0.1 * (gain == 1 and bias > 0), "holds-if", "3 end clearly worse",
+            "Yes: a large β raises the test error from 4% to 14%.",
+        ),
+        (lambda gain, bias: 0.9, "open", "does not learn", "No: no pair"),
+        (lambda gain, bias: 1.0 - 0.9 * ((gain, bias) != (1, 0)), "open", "does not learn", "Yes:"),
     ],
-)
-def test_the_verdict_counts_clear_differences(error, word, said):
+)  # fmt: skip
+def test_the_verdict_counts_clear_differences(error, word, said, headline):
     told = report(Setting(), made_up(Setting(), error))
+    assert told.headline.startswith(headline)
     assert told.verdict.word == word
     assert said in told.verdict.says
     assert told.verdict.text.startswith("Holds for ") == (word == "holds-if")
-    assert [shown.key for shown in told.figures] == ["lines", "map-layer"]
+    assert [shown.key for shown in told.figures] == ["map-layer", "lines"]
     assert len(told.table["seed"]) == len(FIRST_GAINS) * len(FIRST_BIASES) * 8
 
 
 def test_the_level_of_the_usual_first_values_is_said_at_the_rate_that_validation_digits_chose():
     told = report(Setting(), made_up(Setting(), lambda gain, bias: 0.02 if (gain, bias) == (1, 0) else 0.1))
-    assert told.headline == "Layer norm: 2% to 10% test error, by initial γ and β."
+    assert told.figures[0].panels.is_bold.sum() == 48
     assert "test error 2.0 ± 0.2% from γ = 1, β = 0" in told.verdict.says
     assert "All means lie between 2.0% and 10.0%." in told.verdict.says
 
@@ -71,7 +85,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     found, again = steps[-1].result(), run_to_end(part)
     assert_repeated(found, again)
     assert report(TINY, {part: steps[0].result()}).figures[0].key == "losses"
-    assert [shown.key for shown in report(TINY, {part: found}).figures] == ["lines", "map-layer"]
+    assert [shown.key for shown in report(TINY, {part: found}).figures] == ["map-layer", "lines"]
     alone = run_to_end(replace(part, networks=part.networks[1:], rates=part.rates[:1]))
     np.testing.assert_allclose(alone["losses"][:5, :, 0, 0], found["losses"][:5, :, 0, 1], rtol=1e-4)
 
