@@ -184,7 +184,7 @@ def test_a_tiny_run_is_told():
     found = report(setting, results)
     assert [shown.key for shown in found.figures] == ["final", "curves", "points"]
     assert found.figures[2].columns == 3
-    assert len(found.figures[1].panels) == 12
+    assert len(found.figures[2].panels) == 12
     assert len(set(map(len, found.table.values()))) == 1
 
 
