@@ -155,9 +155,8 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
         return f"### Darkened, the right half has {before} of the left's contrast; normalized, {after}."
-    right = np.median(squares[:, :, squares.shape[2] // 2 :])
-    if contrasts[2] < contrasts[0] and view["eps"] > right:
-        return f"### The right half fades: ε = {eps} exceeds the mean of v² there, {typeset(float(right), 2)}."
+    if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
+        return f"### The right half fades: ε = {eps} exceeds the mean of v² there."
     return f"### The contrast of the right half is {before}, after normalization {after}."
 
 

@@ -202,9 +202,8 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, style, clip_to_percent, has_markers=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), style, has_markers=True))
-    budget = "training on the same number of digits" if setting.equal == "examples" else f"{setting.steps} steps"
     panels = [
-        CurvePanel(f"Test error after {budget}", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
+        CurvePanel("Test error by batch size", errors, "batch size", "test error, %", "x", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
@@ -213,8 +212,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     pair = _choose_compared_schemes(setting, ended_outcomes)
     caption += _describe_sizes(setting, ended_outcomes, pair) if pair else ""
     alt = f"Test error at the end by batch size: {said}."
-    note = "" if setting.equal == "examples" else "With small batches, networks see fewer digits in these steps."
-    yield FigureSpec("sizes", panels, alt, caption, note=note)
+    yield FigureSpec("sizes", panels, alt, caption)
 
 
 def _draw_statistics_noise(noise: Arrays) -> FigureSpec:

@@ -46,8 +46,7 @@ def show_question(view: View) -> None:
     with st.container(key="question"):
         st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
         with suppress(InvalidInput):  # which the page shows in place of the results
-            if test := experiment.test(build_shown_setting(view)):
-                st.markdown(f"**Test:** {test}")
+            st.markdown(f"**Test:** {experiment.test(build_shown_setting(view))}")
 
 
 def draw_controls(view: View) -> DeltaGenerator:

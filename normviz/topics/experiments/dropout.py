@@ -36,7 +36,6 @@ from normviz.topics.experiments.reports import (
     Verdict,
     VerdictKey,
     describe_start,
-    join_verdicts,
     make_band_curve,
     start_table,
 )
@@ -205,7 +204,7 @@ def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
-    """Return the verdict on whether normalization makes dropout superfluous; open until all networks are trained."""
+    """Return the verdict on whether the first scheme makes dropout superfluous; open until all networks are trained."""
     if len(ended_outcomes) < 2 * len(setting.rows):
         return NOT_TRAINED
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
@@ -230,21 +229,17 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended_outcomes.values()
     )
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended_outcomes.values())
-    judged = {
-        setting.names[k]: Verdict(
-            _judge_scheme(signs[k, False] < 0, signs[k, True] < 0), "", extent="in part: dropout still helps"
-        )
-        for k in others
-    }
-    return replace(
-        join_verdicts(judged),
-        why=_explain_changes(setting, ended_outcomes, signs, others[0], plain),
-        says=f"Test error: {levels}. Changes in points: {'; '.join(said)}."
+    first = others[0]
+    return Verdict(
+        _judge_scheme(signs[first, False] < 0, signs[first, True] < 0),
+        f"Test error: {levels}. Changes in points: {'; '.join(said)}."
         f"{describe_undertraining([*ended_outcomes.values()])}",
-        condition=f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so "
+        f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so "
         f"that learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of "
         f"{len(LAYER_WIDTHS)} × {LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for "
         f"each: {rates}.",
+        _explain_changes(setting, ended_outcomes, signs, first, plain),
+        "in part: dropout still helps",
     )
 
 

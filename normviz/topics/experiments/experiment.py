@@ -40,20 +40,19 @@ class Experiment(ExperimentText):
         list_jobs: (setting) -> its jobs.
         report: (setting, results) -> the report; also of some results, or none.
         about: (setting) -> the data and the network, in a line.
-        test: (setting) -> how the claim is tested, with every word that headline and figure use; "" leaves it out.
+        test: (setting) -> how the claim is tested, with every word that headline and figure use.
     """
 
     setting: type[Any]
     list_jobs: Callable[[Any], Sequence[ArrayJob]]
     report: Callable[[Any, Results], Report]
     about: Callable[[Any], str]
-    test: Callable[[Any], str] = lambda _: ""
+    test: Callable[[Any], str]
 
     @classmethod
     def of(
         cls, key: str, setting: type[Any], list_jobs: Callable[[Any], Sequence[ArrayJob]],
-        report: Callable[[Any, Results], Report], about: Callable[[Any], str],
-        test: Callable[[Any], str] = lambda _: "",
+        report: Callable[[Any, Results], Report], about: Callable[[Any], str], test: Callable[[Any], str],
     ) -> Self:  # fmt: skip
         """Make the experiment `key`, with its texts from `EXPERIMENT_TEXTS`."""
         texts = vars(EXPERIMENT_TEXTS[key])

@@ -39,10 +39,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
-        claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling "
-        "“effectively tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-        why="The mean of a one-class group shows its class. Batch norm subtracts it from all pictures of the group, "
-        "even from the blank one. Running averages mix all classes.",
+        claim="The “intra-batch communication among samples (caused by BN) leaks information” (He et al. 2020, section "
+        "3.3).",
+        why="The mean of a one-class group shows its class. Batch norm subtracts it from every picture of the group, "
+        "even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
@@ -60,8 +60,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, "
-        "section 3.3). So a step that was too large is followed by smaller ones.",
+        why="Too large a step makes weights large. In front of batch norm, larger weights have a smaller gradient, so "
+        "the next steps are smaller.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
@@ -99,10 +99,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "on and thus have very different statistics” (Ba et al. 2016, section 6.7).",
     ),
     ExperimentText(
-        "recurrent", "Recurrent networks", ("B15", "L02"), "Does normalization work on sequences?",
-        claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm "
-        "“results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-        why="Batch norm has no statistics for steps beyond those of the training. Layer norm needs none.",
+        "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
+        claim="“Batch normalization cannot be used on time sequence data” (Rico’s Nerd Cluster 2022, notes on layer "
+        "norm).",
+        why="Beyond the time steps of the training, batch norm has no mean and variance and reuses the last ones. "
+        "Layer norm averages within each sequence.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Pre or post norm in residual networks?",
@@ -111,9 +112,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
-        claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato "
-        "et al. 2018, abstract). A tutorial says that it was introduced against mode collapse.",
-        why="Spectral norm bounds the slope of the discriminator, which keeps it close to the generator.",
+        claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
+        "abstract).",
+        why="Spectral norm bounds the slope of the discriminator, so it cannot become too certain. But it then "
+        "needs more steps to tell the clusters apart.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

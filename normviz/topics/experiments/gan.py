@@ -9,8 +9,9 @@ import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.settings import integer, real
-from normviz.core.text import join_words, typeset
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.describe.seeds import (
+    MeanDifference,
     choose_learning_rate,
     compare_seed_by_seed,
     find_clear_signs,
@@ -46,10 +47,14 @@ from normviz.topics.experiments.reports import (
     FigureSpec,
     Report,
     Verdict,
+    VerdictKey,
     describe_extent,
     judge_signs,
     tabulate,
 )
+
+NUMBER_WORDS = ("one", "two", "three", "four", "five", "six")
+"""The numbers of discriminator steps in words."""
 
 SHOWN_SHARES = (0.25, 0.5, 1.0)
 """Shares of the training at which the points are shown."""
@@ -129,7 +134,8 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    figures = [_draw_modes_by_step(begun), _draw_generated_points(setting, begun)] if begun else []
+    figures = [_draw_final_modes(ended)] if ended else []
+    figures += [_draw_modes_by_step(begun), _draw_generated_points(setting, begun)] if begun else []
     headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
@@ -164,6 +170,35 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 
+def _draw_final_modes(ended_outcomes: Outcomes) -> FigureSpec:
+    """Return a figure of the covered modes at the end: a point for each network, and their mean."""
+    panels = []
+    for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
+        places = np.arange(len(outcomes))
+        spread = np.linspace(-0.2, 0.2, len(outcomes[0].final_covered_modes))
+        dots = [
+            Curve("", k + spread, np.sort(each.final_covered_modes), each.style, is_scatter=True)
+            for k, each in enumerate(outcomes)
+        ]
+        means = [
+            Curve("mean", k + 1.3 * spread[[0, -1]], np.full(2, each.final_covered_modes.mean()), -1)
+            for k, each in enumerate(outcomes)
+        ]
+        title = f"{_format_steps_ahead(ahead)} per generator step"
+        names = [f"{each.label}: {each.final_covered_modes.mean():.1f}" for each in outcomes]
+        panels.append(
+            CurvePanel(
+                title, [*dots, *means], "", f"modes covered, of {MODES}", span=(-0.4, MODES + 0.4),
+                marks=places.tolist(), names=names,
+            )
+        )  # fmt: skip
+    return FigureSpec(
+        "final", panels, f"Modes covered at the end, of {MODES}: {_format_covered_modes(ended_outcomes)}.",
+        f"Each point is a network, at the end of the training. A mode is covered if {LEAST / MODES:.1%} of the samples "
+        f"are near it and more than {MOST:.0%} are near some mode.",
+    )  # fmt: skip
+
+
 def _draw_modes_by_step(begun_outcomes: Outcomes) -> FigureSpec:
     panels = [
         CurvePanel(
@@ -182,7 +217,6 @@ def _draw_modes_by_step(begun_outcomes: Outcomes) -> FigureSpec:
         f"{_format_covered_modes(begun_outcomes)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
         f"{NEAR_SIGMAS:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
-        note=f"The data are {MODES} clusters, the modes. In a mode collapse, the generator misses some of them.",
     )  # fmt: skip
 
 
@@ -221,56 +255,84 @@ def _make_mode_circles(deviation: float) -> Curve:
     return Curve("a mode of the data", x, y, -1)
 
 
+def _compare_with_spectral(
+    setting: Setting, ended_outcomes: Outcomes
+) -> dict[int, tuple[Outcome, Outcome, MeanDifference, int]]:
+    """Return spectral norm, no normalization, their difference in covered modes and its sign, by discriminator steps.
+
+    The dict is empty unless both are chosen and trained.
+    """
+    places = {row.key: k for k, row in enumerate(setting.rows)}
+    wanted = [(ahead, places.get(key, -1)) for ahead in setting.discriminator_steps for key in ("spectral", "none")]
+    if not all(each in ended_outcomes for each in wanted):
+        return {}
+    found = [ended_outcomes[each] for each in wanted]
+    pairs = list(zip(found[::2], found[1::2], strict=True))
+    changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
+    signs = find_clear_signs(changes)
+    return {
+        ahead: (*pair, change, sign)
+        for ahead, pair, change, sign in zip(setting.discriminator_steps, pairs, changes, signs, strict=True)
+    }
+
+
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the covered modes of two schemes at the larger number of discriminator steps."""
-    wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
-    pair = wanted if len(wanted) == 2 else choose_headline_schemes(setting.rows, 2)
-    found = [ended_outcomes[setting.ahead, k] for k in pair if (setting.ahead, k) in ended_outcomes]
-    if len(found) < len(pair):
-        return "Training has begun." if begun_outcomes else "Nothing is trained yet."
-    one, *others = (
-        f"{each.final_covered_modes.mean():.1f}{{}} with {each.name}".replace("with no ", "without ") for each in found
-    )
-    levels = [one.format(" modes"), *(each.format("") for each in others)]
-    steps = "Several discriminator steps" if setting.ahead > 1 else "One discriminator step"
-    return f"{steps}: {join_words(levels, 'and')}."
+    """Return the headline: the covered modes of two schemes, at discriminator steps for which the claim holds."""
+    compared = _compare_with_spectral(setting, ended_outcomes)
+    signs = {ahead: sign for ahead, (*_, sign) in compared.items()}
+    if compared:
+        ahead = max(signs, key=lambda each: (signs[each], each))
+        shown: tuple[Outcome, ...] = compared[ahead][:2]
+        only = f"Only with {NUMBER_WORDS[ahead - 1]} discriminator step{'s' * (ahead > 1)}"
+        answers: dict[VerdictKey, str] = {"holds": "Yes", "holds-if": only, "wrong": "No", "open": "Not clearly"}
+        start = f"{answers[judge_signs([*signs.values()])]}: "
+    else:
+        places = [(setting.ahead, k) for k in choose_headline_schemes(setting.rows, 2)]
+        if not all(place in ended_outcomes for place in places):
+            return "Training has begun." if begun_outcomes else "Nothing is trained yet."
+        start, shown = "", tuple(ended_outcomes[place] for place in places)
+    first, *rest = ((each.name, f"{each.final_covered_modes.mean():.1f}") for each in shown)
+    levels = ["{} covers {} modes".format(*first), *(f"{name} {modes}" for name, modes in rest)]
+    return capitalize_first(f"{start}{', '.join(levels)}.")
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Return the verdict on whether spectral norm covers more modes than no normalization at every number of steps."""
-    keys = [row.key for row in setting.rows]
-    if not {"none", "spectral"} <= set(keys):
+    if not {"none", "spectral"} <= {row.key for row in setting.rows}:
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
-    first, second = keys.index("spectral"), keys.index("none")
-    if any((ahead, k) not in ended_outcomes for ahead in setting.discriminator_steps for k in (first, second)):
+    compared = _compare_with_spectral(setting, ended_outcomes)
+    if not compared:
         return NOT_TRAINED
-    pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.discriminator_steps]
-    changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
-    signs = find_clear_signs(changes)
     says, why = [], EXPERIMENT.why
-    for ahead, (one, other), change, sign in zip(setting.discriminator_steps, pairs, changes, signs, strict=True):
+    for ahead, (one, other, change, sign) in compared.items():
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
         if change.mean < 0:
-            why += f" With {_format_steps_ahead(ahead)}, spectral norm covers fewer modes on average."
+            failed = np.sum(one.final_covered_modes < 0.5)
+            why += f" With {_format_steps_ahead(ahead)}, spectral norm covers fewer modes on average"
+            why += f": {failed} of {setting.seeds} networks cover none." if failed else "."
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
             f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
             f"{format_mean_percent(one.final_share_near_modes)} and "
             f"{format_mean_percent(other.final_share_near_modes)} of them are near a mode."
         )
-    largest, *others = setting.discriminator_steps
+    signs = {ahead: sign for ahead, (*_, sign) in compared.items()}
+    largest, *others = signs
     return Verdict(
-        judge_signs(signs),
+        judge_signs([*signs.values()]),
         " ".join(says),
         f"Points in a plane, {setting.steps} steps of the generator, each scheme at the rate that covers most modes "
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
         f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
         "further apart, or more steps of the discriminator, help it.",
         why,
-        extent=describe_extent(dict(zip((_format_steps_ahead(largest), *others), signs, strict=True)), "with"),
+        extent=describe_extent(dict(zip((_format_steps_ahead(largest), *others), signs.values(), strict=True)), "with"),
     )
 
 
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
-    f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip
+    f"{describe_hidden_layers((WIDTH, WIDTH))}.",
+    lambda setting: f"A generator learns to imitate points in {MODES} clusters (modes). Mode collapse: it misses some. "
+    f"Its discriminator takes {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator "
+    "step; spectral norm divides its weight matrices by their largest singular value.")  # fmt: skip

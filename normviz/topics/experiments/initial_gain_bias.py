@@ -31,7 +31,7 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     tabulate,
 )
-from normviz.topics.experiments.training_history import clip_to_percent, make_job_step
+from normviz.topics.experiments.training_history import make_job_step
 from normviz.train.cost import estimate_dense_seconds
 
 FIRST_GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -64,9 +64,6 @@ MAX_LEARNED_ERROR = 0.5
 
 TEST_DIGITS = 450
 """Number of test digits, which bounds the resolution of errors."""
-
-SHOWN_LOG_ERRORS = (0.0, 2.04)
-"""Ends of the curves' axis, as log₁₀ of the error in per cent: 1% to 110%."""
 
 MAX_SHOWN_ERROR = 20.0
 """The error at the end of the colour scale, in per cent, chosen to show differences among networks that learn."""
@@ -146,7 +143,7 @@ def _select_best_rate_errors(gain: float, result: Arrays) -> dict[tuple[float, f
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: the test error over the initial γ, over the initial β, and over both."""
+    """Return a report: the test error by initial γ and β, with a map for every scheme."""
     found = [(part, results[part]) for part in list_jobs(setting) if part in results]
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
@@ -154,11 +151,8 @@ def report(setting: Setting, results: Results) -> Report:
             errors.setdefault(setting.rows.index(part.row), {}).update(_select_best_rate_errors(part.gain, result))
     ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
     signs = _compare_with_usual_start(ended)
-    figures = []
-    if errors:
-        maps = (_draw_error_map(setting, k, each, signs) for k, each in sorted(errors.items()))
-        figures = [*maps, _draw_error_curves(setting, errors)]
-    elif found:
+    figures = [_draw_error_map(setting, k, each, signs) for k, each in sorted(errors.items())]
+    if found and not figures:
         figures = [_draw_training_losses(*found[0])]
     rows = [
         {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
@@ -183,33 +177,6 @@ def _compare_with_usual_start(ended_errors: Mapping[int, ErrorsByStart]) -> Star
     return dict(zip(others, find_clear_signs(found), strict=True))
 
 
-def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
-    """Return a figure of the test error over the initial γ at β = 0, and over the initial β at γ = 1."""
-    panels = []
-    for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
-        curves = []
-        for k, each in sorted(errors.items()):
-            along = sorted(at for at in each if at[1 - axis] == USUAL_START[1 - axis])
-            if along:
-                x = np.array([at[axis] for at in along])
-                found = np.stack([each[at] for at in along])
-                curves.append(
-                    make_band_curve(setting.labels[k], x, found, setting.styles[k], clip_to_percent, has_markers=True)
-                )
-        title, below = f"Initial {symbol}, with {other}", f"initial {symbol}"
-        panels.append(CurvePanel(title, curves, below, "test error, %", log, span=SHOWN_LOG_ERRORS))
-    usual = "; ".join(
-        f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
-        for k, each in sorted(errors.items())
-        if USUAL_START in each
-    )
-    return FigureSpec(
-        "lines", [panel for panel in panels if panel.curves],
-        f"Test error over the initial γ, and over the initial β. From γ = 1 and β = 0: {usual or 'not trained yet'}.",
-        "Each initial value has its best learning rate. Means over the seeds with 95% intervals.",
-    )  # fmt: skip
-
-
 def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: StartSigns) -> FigureSpec:
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     differs = np.zeros(values.shape, bool)
@@ -217,7 +184,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
         place = FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)
         values[place], differs[place] = 100 * np.mean(each), bool(signs.get((k, (gain, bias))))
     heat = HeatMap(
-        f"{capitalize_first(setting.names[k])}: test error in %, bold where clearly different from γ = 1, β = 0",
+        f"{capitalize_first(setting.names[k])}: test error, %",
         values, [_name_value(gain, USUAL_START[0]) for gain in FIRST_GAINS],
         [_name_value(bias, USUAL_START[1]) for bias in FIRST_BIASES],
         "initial bias β", "initial gain γ", (0.0, MAX_SHOWN_ERROR), "{:.0f}".format, differs,
@@ -225,7 +192,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
-        f"Means over {setting.seeds} networks, each pair at its best learning rate. 90% is guessing.",
+        f"Bold: clearly different from γ = 1, β = 0. Means over {setting.seeds} networks, each pair at its best "
+        "learning rate. 90% is guessing.",
     )  # fmt: skip
 
 

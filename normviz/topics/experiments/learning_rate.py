@@ -141,11 +141,11 @@ def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Figure
     """Return a figure of the test error over the learning rate, and by step at each scheme's best rate."""
     shown, rates = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer]
     over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, clip_to_percent)
-    limit = Curve(f"trained: up to {setting.most:.0%}", np.array(rates), np.full(len(rates), 100 * setting.most), -1)
+    limit = Curve(f"limit: {setting.most:.0%}", np.array(rates), np.full(len(rates), 100 * setting.most), -1)
     course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=clip_to_percent)
     panels = [
-        CurvePanel("At the end, by learning rate", [*over, limit], "learning rate", "test error, %", "x"),
-        CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
+        CurvePanel("Test error at the end, by learning rate", [*over, limit], "learning rate", "test error, %", "x"),
+        CurvePanel("Test error by step, at each scheme's best rate", course, "step", "test error, %", "y"),
     ]
     return FigureSpec(
         "curves", panels,
@@ -207,17 +207,20 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         _describe_largest_rate(plain),
         *(_describe_rate_gain(*each, plain) for each in zip(others, gains, signs, strict=True)),
     ]
+    found, keys = [plain, *others], [row.key for row in setting.rows if row.key != "none"]
     says = (
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
-        f"{_format_test_errors([plain, *others])}.{describe_undertraining([plain, *others])}"
+        f"{_format_test_errors(found)}.{describe_undertraining(found)}"
     )
-    keys = [setting.rows[k].key for k in ended_outcomes if setting.rows[k].key != "none"]
+    measured = f"Largest allowed rate, on average: {', '.join(map(_describe_largest_rate, found))}."
+    why = f"{measured} {EXPERIMENT.why}" if "batch" in keys else measured
+    why += " Layer norm does this only for a layer as a whole." if {"batch", "layer"} <= set(keys) else ""
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:
         extent = describe_extent({each.name: sign for each, sign in zip(others, signs, strict=True)})
-        return Verdict("holds" if min(judged) > 0 else "holds-if", says, condition, extent=extent)
-    return Verdict("wrong" if max(judged) < 0 else "open", says, condition)
+        return Verdict("holds" if min(judged) > 0 else "holds-if", says, condition, why, extent)
+    return Verdict("wrong" if max(judged) < 0 else "open", says, condition, measured)
 
 
 def _describe_largest_rate(outcome: Outcome) -> str:
@@ -240,4 +243,7 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
 
 EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.")  # fmt: skip
+    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
+    lambda setting: f"Networks learn handwritten digits for {setting.steps} steps of "
+    f"{OPTIMIZER_NAMES[setting.optimizer]}, at {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates. A rate is "
+    f"allowed if the network misreads at most {setting.most:.0%} of other digits at the end.")  # fmt: skip

@@ -78,22 +78,6 @@ def judge_signs(signs: Sequence[int]) -> VerdictKey:
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
-def join_verdicts(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Join verdicts, a dict by topic, into one verdict with their combined key and all sentences, each once."""
-    words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts.values()), strict=True)
-    signs: dict[VerdictKey, int] = {"holds": 1, "wrong": -1}
-    plain = {
-        sign: [topic for topic, each in verdicts.items() if signs.get(each.word) == sign] for sign in signs.values()
-    }
-    extents = [
-        *([f"holds for {join_words(plain[1], 'and')}"] if plain[1] else []),
-        *(f"holds for {topic} {each.extent}" for topic, each in verdicts.items() if each.word == "holds-if"),
-        *([f"does not hold for {join_words(plain[-1], 'and')}"] if plain[-1] else []),
-    ]
-    says, condition = (" ".join(dict.fromkeys(each)) for each in texts)
-    return Verdict(combine_verdict_keys(words), says, condition, extent=". It ".join(extents).removeprefix("holds "))
-
-
 NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
 """The verdict before the last network is trained."""
 

@@ -166,7 +166,7 @@ def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors
     marks = np.concatenate([curve.x for curve in curves]).tolist()
     names = [name.replace(" ", "<br>") for name in VARIANTS] * len(curves)
     panel = CurvePanel(
-        "Test error with neither, a learned ε, an L1 term, or both",
+        "Test error, by scheme and change",
         curves,
         "",
         "test error, %",

@@ -229,7 +229,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
     panels = [
         replace(
             _make_ratio_panel(
-                f"RMS norm’s time / layer norm’s, in {way}",
+                f"{capitalize_first(way)}: RMS norm / layer norm",
                 {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)}, PASS_STYLES, found, "time ratio",
             ),
             span=span, level_names=("1: equal",),

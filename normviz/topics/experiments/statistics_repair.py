@@ -169,7 +169,7 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
     ]
     digit = load_digit_split(test=True)[0][0]
     panel = CurvePanel(
-        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures, with one digit as an example", curves,
+        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures", curves,
         "strength s of the shift", "test error, %", marks=SHIFT_LEVELS,
         pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
     )  # fmt: skip

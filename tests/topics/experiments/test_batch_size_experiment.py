@@ -9,6 +9,7 @@ from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.batch_size import (
     BATCH_SIZES,
+    EXPERIMENT,
     LEARNING_RATES,
     REFERENCE_SIZE,
     SHOWN_SIZES,
@@ -116,15 +117,14 @@ def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
     assert report(SETTING, large).headline.startswith("Batches of 128: batch norm has 3% test error")
 
 
-def test_a_note_warns_of_equal_steps():
-    shown = {}
-    for equal in ("steps", "examples"):
-        setting = replace(SETTING, equal=equal)
-        found = report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting)).figures
-        shown[equal] = next(each for each in found if each.key == "sizes")
-    assert "fewer digits" in shown["steps"].note
-    assert not shown["examples"].note
-    figure = draw_figure(shown["examples"])
+def test_its_test_says_what_is_the_same_for_all_batch_sizes():
+    assert "show them fewer digits" in EXPERIMENT.test(replace(SETTING, equal="steps"))
+    assert "take more steps" in EXPERIMENT.test(replace(SETTING, equal="examples"))
+
+
+def test_the_error_axis_starts_at_0():
+    found = report(SETTING, made_up(lambda n: 0.02, lambda n: 0.02)).figures
+    figure = draw_figure(next(each for each in found if each.key == "sizes"))
     titles = [figure.layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     assert titles == ["batch size (log scale)", "test error, %"]
     assert figure.layout["yaxis"]["autorangeoptions"] == {"include": [0.0]}

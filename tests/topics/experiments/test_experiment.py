@@ -41,7 +41,8 @@ def test_what_is_said_of_it(key):
     assert each.key == key == get_experiment(key).key
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", key)
     assert each.question.endswith("?")
-    assert all(text.endswith(".") for text in (each.claim, each.about(each.setting())))
+    assert all(text.endswith(".") for text in (each.claim, each.about(each.setting()), each.test(each.setting())))
+    assert len(each.test(each.setting())) < 270  # two lines at 1280 pixels
     assert each.why.endswith(".") or not each.why  # its verdict then has the reason
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
     assert each.claims or "arXiv" in each.claim

@@ -115,6 +115,7 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert "start run" in keys(at)
     assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
+    assert f"**Test:** {EXPERIMENTS[key].test(EXPERIMENTS[key].setting())}" in texts(at.markdown)
     assert any(EXPERIMENTS[key].about(EXPERIMENTS[key].setting()) in text for text in texts(at.caption))
     (reason,) = (text for text in texts(at.markdown) if text.startswith("The claim "))
     assert (verdict.why or experiment.why) in reason

@@ -105,6 +105,29 @@ def test_the_verdict_holds_or_does_not_or_is_open():
     assert "no clear difference" in verdict(FEW, LITTLE_MORE, ALL, ALL).says
 
 
+@pytest.mark.parametrize(
+    ("modes", "headline"),
+    [
+        ((ALL, FEW, ALL, FEW), "Yes: spectral norm covers 7.8 modes, no normalization 2.2."),
+        ((ALL, FEW, FEW, ALL), "Only with three discriminator steps: spectral norm covers 7.8 modes, no norm"),
+        ((FEW, ALL, ALL, FEW), "Only with one discriminator step: spectral norm covers 7.8 modes, no normal"),
+        ((FEW, ALL, FEW, ALL), "No: spectral norm covers 2.2 modes, no normalization 7.8."),
+        ((FEW, LITTLE_MORE, ALL, ALL), "Not clearly: spectral norm covers 2.2 modes, no normalization 2.5."),
+    ],
+)
+def test_the_headline_has_the_modes_at_the_steps_where_the_claim_holds(modes, headline):
+    keys = [(key, ahead) for ahead in (3, 1) for key in ("spectral", "none")]
+    found = report(SETTING, made_up(SETTING, dict(zip(keys, modes, strict=True))))
+    assert found.headline.startswith(headline)
+    assert found.figures[0].panels[0].names[1] == f"Spectral: {np.mean(modes[0]):.1f}"
+
+
+def test_networks_that_cover_no_mode_are_counted():
+    assert "With 1 discriminator step, spectral norm covers fewer modes on average: 3 of 4 networks cover none." in (
+        verdict(ALL, FEW, np.array([0, 0, 8, 0]), ALL).why
+    )
+
+
 def test_of_two_comparisons_one_has_to_be_clearer():
     """Four seeds whose difference is clear alone (p = 0.035) and not among two (Holm: 0.025)."""
     some = np.array([4, 4, 6, 5])
@@ -121,7 +144,7 @@ def test_with_one_step_of_the_discriminator_there_is_one_side():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
-    assert found.headline == "One discriminator step: 2.2 modes without normalization and 7.8 with spectral norm."
+    assert found.headline == "Yes: spectral norm covers 7.8 modes, no normalization 2.2."
 
 
 def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():
@@ -159,9 +182,9 @@ def test_a_tiny_run_is_told():
     setting = replace(TINY, schemes=("none", "spectral", "weight", "layer"))
     results = {part: run_to_end(part) for part in list_jobs(setting)}
     found = report(setting, results)
-    assert [shown.key for shown in found.figures] == ["curves", "points"]
-    assert found.figures[1].columns == 3
-    assert len(found.figures[1].panels) == 12
+    assert [shown.key for shown in found.figures] == ["final", "curves", "points"]
+    assert found.figures[2].columns == 3
+    assert len(found.figures[2].panels) == 12
     assert len(set(map(len, found.table.values()))) == 1
 
 

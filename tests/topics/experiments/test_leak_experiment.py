@@ -41,13 +41,16 @@ def made_up(blank=0.1, inference=0.8, validation=0.1):
     [
         ({}, "holds"),
         ({"blank": 0.9}, "open"),
-        ({"inference": 0.03}, "holds-if"),
+        ({"inference": 0.03}, "holds"),
         ({"blank": 1.0}, "wrong"),
         ({"validation": 0.6}, "open"),
     ],
 )
-def test_the_verdict_is_that_of_blank_pictures_and_of_inference(errors, word):
-    assert report(SETTING, made_up(**errors)).verdict.word == word
+def test_the_verdict_is_that_of_blank_pictures_and_its_reason_says_if_inference_suffers(errors, word):
+    found = report(SETTING, made_up(**errors))
+    assert found.verdict.word == word
+    assert found.headline.startswith({"holds": "Yes", "wrong": "No:", "open": "Not clearly"}[word])
+    assert ("With them the network misreads 80%" in found.verdict.why) == (errors == {})
 
 
 def test_a_network_that_has_not_learned_says_so():
@@ -56,7 +59,7 @@ def test_a_network_that_has_not_learned_says_so():
 
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up())
-    assert found.headline == "Batch norm gets 10% of blank pictures wrong; guessing gets 90%."
+    assert found.headline == "Yes: batch norm misreads 10% of blank pictures, guessing 90%."
     assert "batch norm trained on one-class groups 10.1 ± 0.2%" in found.verdict.says
     assert "lower the first by 80" in found.verdict.says
     assert set(found.table["learning rate"]) == {LEARNING_RATES[BEST]}

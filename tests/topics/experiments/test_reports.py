@@ -6,7 +6,7 @@ import torch
 
 from normviz.describe.seeds import MeanDifference, find_clear_differences, find_clear_signs
 from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining
-from normviz.topics.experiments.reports import Verdict, describe_extent, join_verdicts, make_band_curve, tabulate
+from normviz.topics.experiments.reports import Verdict, describe_extent, make_band_curve, tabulate
 from normviz.topics.experiments.training_history import TrainingHistory, clip_to_percent, make_job_step
 
 ERRORS = np.array([[[0.9, 0.7], [0.5, 0.5]], [[0.1, 0.3], [0.2, 0.4]]])
@@ -67,13 +67,7 @@ def test_a_band_is_scaled_with_its_ends():
 def test_a_verdict_under_a_condition_names_it():
     part = Verdict("holds-if", "So.", extent=describe_extent({"rate 0.01": 1, "the best rates": 0}, "at"))
     assert part.text == "Holds at rate 0.01. At the best rates, this is not clear"
-    found = join_verdicts({"A": Verdict("holds", "So."), "B": part, "C": Verdict("wrong", "No.")})
-    assert (
-        found.text
-        == "Holds for A. It holds for B at rate 0.01. At the best rates, this is not clear. It does not hold for C"
-    )
-    assert found.says == "So. No."
-    assert join_verdicts({"A": Verdict("holds", "So."), "B": Verdict("open", "")}).text == "Is not decided here"
+    assert Verdict("holds-if", "So.").text == "Holds under a condition"
 
 
 def test_rows_become_columns():

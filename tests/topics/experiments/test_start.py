@@ -61,7 +61,7 @@ def test_the_verdict_counts_clear_differences(error, word, said, headline):
     assert told.verdict.word == word
     assert said in told.verdict.says
     assert told.verdict.text.startswith("Holds for ") == (word == "holds-if")
-    assert [shown.key for shown in told.figures] == ["map-layer", "lines"]
+    assert [shown.key for shown in told.figures] == ["map-layer"]
     assert len(told.table["seed"]) == len(FIRST_GAINS) * len(FIRST_BIASES) * 8
 
 
@@ -85,7 +85,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     found, again = steps[-1].result(), run_to_end(part)
     assert_repeated(found, again)
     assert report(TINY, {part: steps[0].result()}).figures[0].key == "losses"
-    assert [shown.key for shown in report(TINY, {part: found}).figures] == ["map-layer", "lines"]
+    assert [shown.key for shown in report(TINY, {part: found}).figures] == ["map-layer"]
     alone = run_to_end(replace(part, networks=part.networks[1:], rates=part.rates[:1]))
     np.testing.assert_allclose(alone["losses"][:5, :, 0, 0], found["losses"][:5, :, 0, 1], rtol=1e-4)
 
