@@ -211,7 +211,7 @@ def report(setting: Setting, results: Results) -> Report:
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
     """Return a figure of the right answers of each network on blank pictures and on digits."""
     above = np.array([100 * GUESSING + 6])  # the words stand over the line, between two points
-    guess = Curve("", np.array([0.2]), above, -1, is_scatter=True, size=0, texts=[f"guessing: {GUESSING:.0%}"])
+    guess = Curve("", np.array([0.08]), above, -1, is_scatter=True, size=0, texts=[f"guessing: {GUESSING:.0%}"])
     panels = []
     for test, title in DRAWN_TESTS.items():
         points = [
