@@ -19,7 +19,7 @@ from normviz.core.statistics import (
     compute_split_saturation,
     estimate_rounding,
 )
-from normviz.core.text import format_number
+from normviz.core.text import format_number, typeset
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_guarantee
@@ -221,9 +221,7 @@ def show_example_pictures(
         images = {
             title: convert_to_pixels(image, *end) for (title, image), end in zip(images.items(), ends, strict=True)
         }
-    said = [
-        f"{wording.format_signed(low, 3)} is black and {wording.format_signed(high, 3)} white" for low, high in ends
-    ]
+    said = [f"{typeset(low, 3)} is black and {typeset(high, 3)} white" for low, high in ends]
     alt = f"Example {n}, {what}, as a picture before and after {scheme.name}. "
     show_figure(draw_pictures(images, ends, theme), "picture", f"{alt}Before, {said[0]}; after, {said[1]}.", "26rem")
     if scale == "one":
