@@ -108,7 +108,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5]} if panel.names else {}
+            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "showgrid": False} if panel.names else {}
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
