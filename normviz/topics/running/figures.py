@@ -75,7 +75,7 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
     figure.add_vline(100 * chance, line=style_current_value_line(colours))
     ticks = [50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), f"guessing: {ticks[-1]:g}"]
-    title = make_axis_title("accuracy on unseen digits in %: each network (small), their mean (large)")
+    title = make_axis_title("accuracy on unseen digits in %: each network (small), mean ± 95% interval (large)")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
     places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}

@@ -63,7 +63,7 @@ def draw_stream(
         )
         left = each.running[0] * (1 - each.share) ** np.arange(steps + 1 if steps < BATCHES else 0)
         if left.any():
-            dotted, name = line | {"width": 2.5, "dash": "dot"}, "part of the start value"
+            dotted, name = line | {"width": 2.5, "dash": "dot"}, "rest of the start value"
             figure.add_scatter(x=until, y=left[: position + 1], name=name, mode="lines", line=dotted, **place)
         edge = {"color": colours.ink, "width": 1.5}
         now = {"color": colours.inference, "size": 15, "symbol": "diamond", "line": edge}
