@@ -316,12 +316,12 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     levels = [each.errors_by_rate[large].mean() for each in pair["post"]]
     extent = (
         f"at learning rate {typeset(LEARNING_RATES[large])}: there warm-up lowers post norm’s errors from "
-        f"{levels[1]:.0%} to {levels[0]:.0%}{_describe_spared_rates(*pair['post'], large)}"
+        f"{levels[1]:.0%} to {levels[0]:.0%}{_describe_spared_rates(large, *pair['post'])}"
     )
     return Verdict(word, " ".join(said), extent=extent)
 
 
-def _describe_spared_rates(warm: GridOutcome, without: GridOutcome, large: int) -> str:
+def _describe_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
     """Return sentences on rates below the one at `large` where warm-up hardly lowers errors, and on larger ones."""
     rises = (without.errors_by_rate - warm.errors_by_rate).mean(-1)
     rates = [typeset(rate) for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
