@@ -1,14 +1,13 @@
 """`normviz claims`: measure claims of papers, and compare them with the verdicts on record."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.data.output import print_message
+from normviz.data.output import format_json, print_message
 from normviz.jobs.executors import limit_to_one_core
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
@@ -18,7 +17,7 @@ from normviz.jobs.run import create_queue, run_missing_jobs
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
-from normviz.topics.claims.seeds import SEED_BOUND
+from normviz.topics.claims.trials import SEED_BOUND
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     archive = ResultArchive(ResultCache())
     show_progress = sys.stderr.isatty()
     found, errors = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
-    print(
-        json.dumps(found, ensure_ascii=False, indent=2)
-        if arguments.json
-        else "\n".join(map(format_claim_record, found))
-    )
+    print(format_json(found) if arguments.json else "\n".join(map(format_claim_record, found)))
     wrong = describe_disagreements(found, errors)
     for line in wrong:
         print_message(line)

@@ -1,7 +1,6 @@
 """`normviz design`: find schemes with given invariances, or explain why none has them; count all sets."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.core.text import join_words
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.data.output import print_message
+from normviz.data.output import format_json, print_message
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing_jobs
@@ -65,10 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         return train_schemes(arguments, weight_keys)
     if arguments.census:
         sets = build_invariance_records(arguments.layer, weight_keys)
-        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_invariance_records(sets))
+        print(format_json(sets) if arguments.json else format_invariance_records(sets))
         return 0
     print(
-        json.dumps(build_design_records(demands), ensure_ascii=False, indent=2)
+        format_json([build_design_record(*found, demands.layer) for found in find_schemes(demands)])
         if arguments.json
         else format_schemes(demands)
     )
@@ -87,7 +86,7 @@ def train_schemes(arguments: argparse.Namespace, weight_keys: tuple[str, ...]) -
     counts, (differing, missing) = count_results_by_invariances(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
-    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained_records(found, missing))
+    print(format_json(found) if arguments.json else format_trained_records(found, missing))
     for line in differing:
         print_message(line)
     return 1 if differing else 0
@@ -109,11 +108,6 @@ def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) ->
         "name": find_scheme_name(scheme, layer),
         "invariances": list(invariances),
     }
-
-
-def build_design_records(demands: Demands) -> list[dict[str, Any]]:
-    """Return the schemes that meet the demands (invariances, conditions) as plain data, the simplest first."""
-    return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
 def build_invariance_records(layer: str, weight_keys: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """`normviz experiment` and `normviz sweep`: one experiment, or one at every combination of values."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple, Never
 from normviz.cli.setting_options import format_option_help
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
+from normviz.data.output import format_json
 from normviz.jobs.fallback import format_device_list
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     archive = ResultArchive(ResultCache())
     found = run_settings(request, sys.stderr.isatty(), archive, partial(create_queue, archive))
     if request.as_json:
-        print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
+        print(format_json(found if sweep else found[0]))
     else:
         print("\n\n".join(map(format_experiment_record, found)))
     return 0

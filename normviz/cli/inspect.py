@@ -1,14 +1,13 @@
 """`normviz inspect`: report on the normalizations of a PyTorch model."""
 
 import argparse
-import json
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.data.output import print_message
+from normviz.data.output import format_json, print_message
 from normviz.inspection.inspector import inspect
 
 
@@ -21,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Inspect the model that a function returns, and print the report; the exit code is 1 if there are mistakes."""
     report = inspect(*load_model(arguments.source))
-    print(json.dumps(report.to_json(), ensure_ascii=False, indent=2) if arguments.json else report)
+    print(format_json(report.to_json()) if arguments.json else report)
     for finding in report.findings:
         print_message(f"{finding.layer or 'model'}: {finding.finding}")
     return 1 if any(finding.problem.is_mistake for finding in report.findings) else 0

@@ -1,7 +1,6 @@
 """`normviz lessons`: list or check lessons, print a template, make a handout, or write files that need no server."""
 
 import argparse
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ from normviz.classroom.lessons.lesson import Lesson
 from normviz.classroom.lessons.lesson_files import read_lesson
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
-from normviz.data.output import print_message, write_file
+from normviz.data.output import format_json, print_message, write_file
 from normviz.describe.interface_words import DEFAULT_LANGUAGE, LANGUAGES
 
 
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.site:
         write_site(lessons.values(), arguments.site, arguments.lang)
     elif arguments.json:
-        print(json.dumps(list(map(build_lesson_record, lessons.values())), ensure_ascii=False, indent=2))
+        print(format_json(list(map(build_lesson_record, lessons.values()))))
     else:
         for lesson in lessons.values():
             print(f"{lesson.key:24}{lesson.minutes:3} min {len(lesson.steps):3} steps  {lesson.title}")

@@ -1,10 +1,10 @@
 """`normviz schemes`: list the schemes with their fields and papers."""
 
 import argparse
-import json
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.data.output import format_json
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print all registered schemes as a table, or with --json as JSON."""
     records = [build_scheme_record(scheme) for scheme in SCHEMES.values()]
     if arguments.json:
-        print(json.dumps(records, ensure_ascii=False, indent=2))
+        print(format_json(records))
         return
     for record, scheme in zip(records, SCHEMES.values(), strict=True):
         named = {name: record[name] for name in ("summation", "suppression") if record[name]}

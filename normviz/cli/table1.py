@@ -1,14 +1,13 @@
 """`normviz table1`: Table 1 of Ba et al. 2016, predicted, measured forward and trained."""
 
 import argparse
-import json
 from collections.abc import Sequence
 
 from normviz.cli.scheme_options import make_schemes
 from normviz.cli.setting_options import add_setting_options
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
-from normviz.data.output import print_message
+from normviz.data.output import format_json, print_message
 from normviz.jobs.executors import limit_to_one_core
 from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.setting import Setting
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     limit_to_one_core()  # on a busy machine the threads of small products wait for each other, ten times as long
     cells = measure_cells(schemes, setting)
     if arguments.json:
-        print(json.dumps([cell.to_record() for cell in cells], ensure_ascii=False, indent=2))
+        print(format_json([cell.to_record() for cell in cells]))
         return report_disagreements(cells)
     words = {True: "invariant", False: "not", None: "–"}
     width = 2 + max((len(cell.row_name) for cell in cells), default=22)

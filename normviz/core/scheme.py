@@ -204,6 +204,14 @@ class Scheme:
         """Return the number of channel groups that are whitened, each by a covariance matrix; 0 for other schemes."""
         return self.kind.count_covariances(self, shape)
 
+    def averages_like(self, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
+        """Return True if the mean and the divisor average over the same elements of this shape as these two fields."""
+        pairs = zip((self.summation, self.suppression), fields, strict=True)
+        return self.fits(shape) and all(
+            own is field if own is None or field is None else own.simplify(shape) == field.simplify(shape)
+            for own, field in pairs
+        )
+
     def find_grouped_axes(self, shape: Shape) -> dict[str, int]:
         """Return the lengths of the axes that the scheme cuts into groups, by name."""
         lengths = zip(self.axes, shape, strict=True)

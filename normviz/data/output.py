@@ -25,6 +25,11 @@ JSON_ESCAPE = "normviz-json-escape"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
+def format_json(value: object) -> str:
+    """Return a value as indented JSON text, as commands print it."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
 def encode_npy(array: "np.ndarray") -> bytes:
     """Encode an array as the bytes of a .npy file."""
     content = io.BytesIO()

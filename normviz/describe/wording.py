@@ -325,11 +325,6 @@ def format_decimals(value: float, digits: int = 3) -> str:
     return typeset(value, 1)
 
 
-def format_signed(value: float, digits: int = 4) -> str:
-    """Format a number with `digits` significant digits and the minus sign U+2212."""
-    return typeset(value, digits)
-
-
 def format_duration(seconds: float) -> str:
     """Format seconds as a duration of one or two digits: 20 seconds, 3 minutes, 14 hours."""
     unit, name = next(

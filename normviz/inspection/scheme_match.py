@@ -35,7 +35,7 @@ def list_probed_schemes(
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _has_untranslatable_rule(probe, fields):
         return []
-    found = [each for each in _iterate_candidates(fields, is_weight) if _has_equal_fields(each, fields, shape)]
+    found = [each for each in _iterate_candidates(fields, is_weight) if each.averages_like(fields, shape)]
     if heads and any(each.key == "rms" for each in found):
         found.append(SCHEMES["query-key"].with_parameters(groups=heads))
     is_image = sum(axis in (1, 2) for axis in layout.axes) >= 2
@@ -66,14 +66,6 @@ def _iterate_candidates(fields: tuple[Field | None, Field | None], is_weight: bo
     for scheme in rows.values():
         if scheme.is_general_form and (is_weight or scheme.is_activation_scheme):
             yield scheme.with_parameters(found.get("groups"), found.get("window"))
-
-
-def _has_equal_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
-    """Return True if a scheme averages its mean and divisor over the same elements as these two `fields` on a shape."""
-    pairs = list(zip((scheme.summation, scheme.suppression), fields, strict=True))
-    if not scheme.fits(shape) or any((own is None) != (field is None) for own, field in pairs):
-        return False
-    return all(own is None or field is None or own.simplify(shape) == field.simplify(shape) for own, field in pairs)
 
 
 def _rank_name(key: str, usual: str) -> tuple[bool, bool, int]:

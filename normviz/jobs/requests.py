@@ -3,10 +3,13 @@
 import time
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, RLock
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from normviz.jobs.spec import Job, compute_digest
 from normviz.jobs.speed import Countdown, get_modelled_seconds
+
+if TYPE_CHECKING:
+    from normviz.jobs.job_queue import JobQueue
 
 ResultCallback = Callable[[Any, Any], object]
 """Takes a job and its result so far, several times, and at last the complete result."""
@@ -15,22 +18,6 @@ ResultCallback = Callable[[Any, Any], object]
 def return_false() -> bool:
     """Return False: the default for a callback that is not given."""
     return False
-
-
-class RequestQueue(Protocol):
-    """Interface of a job queue that its requests use."""
-
-    lease: float
-    clock: Callable[[], float]
-
-    def count_ahead(self, request: "JobRequest") -> int:
-        """Return the number of unfinished jobs of other requests that run before the request's last waiting job."""
-
-    def estimate_seconds_left(self, request: "JobRequest") -> float:
-        """Estimate the seconds until all jobs of the request are done."""
-
-    def resume(self, request: "JobRequest") -> None:
-        """Continue the request after a pause."""
 
 
 class JobRequest:
@@ -50,7 +37,7 @@ class JobRequest:
 
     def __init__(
         self,
-        queue: RequestQueue,
+        queue: "JobQueue",
         jobs: Sequence[Job[Any]],
         store_result: ResultCallback,
         is_present: Callable[[], bool] = return_false,

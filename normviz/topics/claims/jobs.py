@@ -17,8 +17,7 @@ from normviz.jobs.results import ArrayJob, Arrays, Results, is_complete
 from normviz.jobs.spec import JobStep
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
 from normviz.topics.claims.claim_list import CLAIMS
-from normviz.topics.claims.seeds import list_seeds
-from normviz.topics.claims.trials import join_trials
+from normviz.topics.claims.trials import join_trials, list_seeds
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.experiment import Experiment
 

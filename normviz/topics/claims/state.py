@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from normviz.core.settings import choice, integer, multiple_choice
 from normviz.topics.claims.claim import Claim
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
-from normviz.topics.claims.seeds import SEED_BOUND
 from normviz.topics.claims.sources import SOURCES
+from normviz.topics.claims.trials import SEED_BOUND
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.ui.link import View, create_params
 

@@ -1,4 +1,4 @@
-"""Trials: the measurements of claims, and their comparison with bounds."""
+"""Trials: the measurements of claims, their seeds, and their comparison with bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,17 @@ import numpy as np
 
 from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
+
+SEED_COUNT = 5
+"""Number of seeds of a repeated measurement."""
+
+SEED_BOUND = 10_000
+"""Bound of all seeds, exclusive."""
+
+
+def list_seeds(seed: int) -> list[int]:
+    """Return `SEED_COUNT` consecutive seeds from `seed` on; after the largest seed comes 0."""
+    return [(seed + k) % SEED_BOUND for k in range(SEED_COUNT)]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from functools import partial
 from normviz.core.text import capitalize_first
 from normviz.describe.markdown import escape_markdown
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
-from normviz.topics.claims.seeds import SEED_COUNT
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.state import TABLE_KEY
+from normviz.topics.claims.trials import SEED_COUNT
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.reports import VERDICT_SIGNS, Verdict

@@ -13,8 +13,8 @@ from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
-from normviz.core.text import capitalize_first, join_words
-from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name, format_signed
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.describe.wording import SchemeOnShape, find_windowed_axes, format_scheme_name
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.web.plot_message import CubeParts, DrawnFigure
 
@@ -157,7 +157,7 @@ def format_cube_legend(colour: str, scheme_on_shape: SchemeOnShape, theme: str, 
         "output": "Colour is what comes out, y.",
     }[colour]
     if drawn["kind"] == "grey":
-        low, high = (format_signed(drawn[end], 3) for end in ("low", "high"))
+        low, high = (typeset(drawn[end], 3) for end in ("low", "high"))
         text = f"Brightness is the value x: {low} is black, {high} white."
         if "rgb" in drawn:
             text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."

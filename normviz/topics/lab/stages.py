@@ -11,6 +11,7 @@ from normviz.core.fields import Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
+from normviz.core.text import typeset
 from normviz.describe import wording
 from normviz.describe.general_form import PLAIN, find_squares_under_root
 from normviz.describe.kinds import KIND_FORMULAS
@@ -50,14 +51,14 @@ def build_stages(
         made = f"({made})" if " " in made and scheme.gain is not None else made
         if scheme.gain is not None:
             made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
-            numbers = [f"{scheme.gain_symbol} = {wording.format_signed(gain)}"]
+            numbers = [f"{scheme.gain_symbol} = {typeset(gain, 4)}"]
         if scheme.bias is not None:
-            made, done, numbers = (f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.format_signed(bias)}"])
+            made, done, numbers = (f"{made} + β", [*done, "shifted"], [*numbers, f"β = {typeset(bias, 4)}"])
         how = wording.capitalize_first(" and ".join(done))
         says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
         yield CubeStage("y", says, result.y, "output", scale=1)
     if scheme.threshold is not None:
-        says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {wording.format_signed(threshold)}."
+        says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {typeset(threshold, 4)}."
         yield CubeStage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
 
 

@@ -4,7 +4,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from normviz.core.fields import Field
 from normviz.core.layouts import merge_rules
 from normviz.core.registry import SCHEMES, Scheme, make_custom_scheme
 from normviz.core.text import format_exact
@@ -47,19 +46,8 @@ def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
         return named[0] if named else custom
     parameters = {kind: n for field in fields if field for kind, n in field.parameters().items()}
     given = (each.with_parameters(parameters.get("groups"), parameters.get("window")) for each in named)
-    found = next((each for each in given if _averages_same_elements(each, fields, x.shape)), custom)
+    found = next((each for each in given if each.is_activation_scheme and each.averages_like(fields, x.shape)), custom)
     return found if found.fits(x.shape) else None
-
-
-def _averages_same_elements(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
-    """Return True if a scheme averages over the same elements of this shape as the rules `fields` do."""
-    if not scheme.is_activation_scheme or not scheme.fits(shape):
-        return False
-    pairs = zip((scheme.summation, scheme.suppression), fields, strict=True)
-    return all(
-        own is field if own is None or field is None else own.simplify(shape) == field.simplify(shape)
-        for own, field in pairs
-    )
 
 
 def make_lab_link(layer: ReportedLayer) -> Link:

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.theory import explain_degeneracy, explain_sign_only, predict
 from normviz.core.tolerances import MACHINE_EPSILONS
@@ -147,10 +145,9 @@ def _build_row_cells(scheme: Scheme, setting: Setting, results: TableResultCache
         measured, exact = results.get_forward(scheme, setting), results.get_forward(scheme, setting.in_float64)
         losses = results.get_losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-        shape = setting.shapes[0]
-        hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
-        found = _RowResults(measured, exact, losses, largest, hollow, shape, setting.weight_shapes[0])
-        row = [_compute_cell(scheme, change, setting, found, has_matched_rate) for change in TRANSFORMATIONS.values()]
+        hollow = explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype)
+        given = scheme, setting, has_matched_rate, measured, exact, losses, largest, hollow
+        row = [_compute_cell(*given, change) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
     return row
@@ -183,27 +180,13 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
     return any(explain_sign_only(weights, shape) is not None for shape in setting.weight_shapes[1:])
 
 
-class _RowResults(NamedTuple):
-    """Results of a scheme: outputs at the setting and in float64, losses, their gaps, and why invariance is trivial.
-
-    The shapes are those of the first layer's pre-activations and weights.
-    """
-
-    measured: ForwardMeasurement
-    exact: ForwardMeasurement
-    losses: np.ndarray
-    largest: np.ndarray
-    degenerate: str | None
-    shape: Shape
-    weight_shape: Shape
-
-
 def _compute_cell(
-    scheme: Scheme, change: Transformation, setting: Setting, row: _RowResults, has_matched_rate: bool
-) -> Cell:
-    measured, exact, losses, largest, hollow, shape, weight_shape = row
+    scheme: Scheme, setting: Setting, has_matched_rate: bool, measured: ForwardMeasurement, exact: ForwardMeasurement,
+    losses: np.ndarray, largest: np.ndarray, hollow: str | None, change: Transformation,
+) -> Cell:  # fmt: skip
+    """Return a cell from outputs at the setting and in float64, losses, their gaps, and why invariance is trivial."""
     twin, place = find_network_index(change), find_network_index(change, has_matched_rate)
-    verdict = predict(scheme, change, setting.layer, shape, weight_shape, setting.eps)
+    verdict = predict(scheme, change, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps)
     has_other_rate = not has_matched_rate and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _collect_gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None

@@ -14,7 +14,7 @@ from normviz.core.text import capitalize_first, format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
-from normviz.describe.wording import format_gap, format_signed
+from normviz.describe.wording import format_gap
 from normviz.topics.weights import state
 from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, compare_losses, measure_growth_gap
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
@@ -80,7 +80,7 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         st.markdown(f"The same runs as paths of the tip of w.  \n{lighter}: a lower loss.")
         _draw_plane({name: each.w for name, each in drawn.items()}, step, theme)
     if step:
-        lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
+        lengths = [typeset(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
         _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, first_style=len(runs))
         st.markdown(_explain_growth(run, view["rate"]))
@@ -133,7 +133,7 @@ def _explain_rate_factor(run: DescentPath) -> str:
         ", and w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights()) else ""
     )
     if factor == "1":
-        g, length = (format_signed(values[-1], 3) for values in (run.g, run.lengths))
+        g, length = (typeset(values[-1], 3) for values in (run.g, run.lengths))
         return (
             "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large (chain rule, twice). "
             f"That is 1 at first, when w = v, and ({g} / {length})² = **{typeset(run.rate_factors[-1], 2)}** after "
@@ -159,9 +159,7 @@ def _draw_curves(
     curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str, **style: Any
 ) -> None:
     """Draw curves of a quantity up to a step; `height` in CSS, `style` as in `draw_values_by_step`."""
-    said = "; ".join(
-        f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
-    )
+    said = "; ".join(f"{name} from {typeset(each[0], 3)} to {typeset(each[step], 3)}" for name, each in curves.items())
     alt = f"The {quantity} up to step {step} of {STEPS}: {said}."
     show_figure(draw_values_by_step(curves, step, quantity, theme, **style), quantity, alt, height)
 
@@ -187,13 +185,13 @@ def _explain_growth(run: DescentPath, rate: float) -> str:
     return (
         f"A gradient step is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
         f"learning rate η (in this run {checked}). The longer v is, the less the same gradient turns it: the first "
-        f"step turned v by {format_signed(run.turn_angles[0], 2)}°, the last one by "
-        f"{format_signed(run.turn_angles[-1], 2)}°{reason}."
+        f"step turned v by {typeset(run.turn_angles[0], 2)}°, the last one by "
+        f"{typeset(run.turn_angles[-1], 2)}°{reason}."
     )
 
 
 def _format_coordinates(point: np.ndarray) -> str:
-    return ", ".join(format_signed(value, 3) for value in point)
+    return ", ".join(typeset(value, 3) for value in point)
 
 
 def show_spectral_norm(view: View, theme: str) -> None:

@@ -9,10 +9,9 @@ from pairs import mark_heavy_except
 from normviz.topics.claims.claim import Evidence
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
 from normviz.topics.claims.jobs import measure_claim
-from normviz.topics.claims.seeds import list_seeds
 from normviz.topics.claims.shipped import find_shipped_evidence
 from normviz.topics.claims.sources import SOURCES
-from normviz.topics.claims.trials import Trial
+from normviz.topics.claims.trials import Trial, list_seeds
 from normviz.topics.claims.wording import describe_test
 from normviz.ui.link import clean_values
 from normviz.ui.page_texts import PAGE_TEXTS

@@ -11,8 +11,7 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, compute_residual, measure_scheme_gap
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.seeds import list_seeds
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, list_seeds
 from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
 from normviz.train.numpy_network import DenseNetworks
 

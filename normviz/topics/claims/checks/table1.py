@@ -8,8 +8,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
 from normviz.topics.claims.claim import Claim
-from normviz.topics.claims.seeds import list_seeds
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal, list_seeds
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.problem import find_network_index

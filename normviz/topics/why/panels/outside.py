@@ -5,9 +5,8 @@ import streamlit as st
 
 from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
-from normviz.core.text import format_number
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
-from normviz.describe.wording import format_signed
 from normviz.topics.why import state
 from normviz.topics.why.outside import EXAMPLES, TARGET
 from normviz.ui.link import View
@@ -31,7 +30,7 @@ def show(view: View, theme: str) -> None:
         )
     )
     st.markdown(
-        f"### Outside of the gradient b grows to {format_signed(out.b[-1])}, and the loss changes by {stood}; "
+        f"### Outside of the gradient b grows to {typeset(out.b[-1], 4)}, and the loss changes by {stood}; "
         f"inside, b moves by {stayed}."
     )
     x = np.arange(steps + 1)
@@ -44,8 +43,8 @@ def show(view: View, theme: str) -> None:
         ),
     }
     alts = {
-        "bias": f"b by step: up to {format_signed(out.b[-1])} with E[x] taken for a constant, {stayed} otherwise.",
-        "loss": f"The loss by step: {format_signed(out.losses[0])} all along, both ways.",
+        "bias": f"b by step: up to {typeset(out.b[-1], 4)} with E[x] taken for a constant, {stayed} otherwise.",
+        "loss": f"The loss by step: {typeset(out.losses[0], 4)} all along, both ways.",
     }
     for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
         with column:
