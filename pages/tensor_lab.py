@@ -7,7 +7,6 @@ from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.describe.wording import SchemeOnShape
 from normviz.topics.lab import controls, panels, state
-from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import draw_segments, get_current_theme, is_phone, sync_page_values
@@ -32,7 +31,7 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
             x = make_tensor(view)
             result, bound = normalize(x, scheme, *layer[:3]), SchemeOnShape(scheme, x.shape)
             with wait_for_turn(x.size):
-                show_lab_cube(view, bound, x, result, theme)
+                panels.show_lab_cube(view, bound, x, result, theme)
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)

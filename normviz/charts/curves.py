@@ -31,7 +31,7 @@ class Curve:
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
     line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
-    with `texts` at their right.
+    with `texts` at their right, and without markers of size 0.
     """
 
     name: str
@@ -108,7 +108,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5]} if panel.names else {}
+            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "showgrid": False} if panel.names else {}
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
@@ -120,7 +120,9 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **subplot)
             figure.update_yaxes(**reach, scaleanchor=f"x{suffix}", **subplot)
-    margin = {"t": 34, "b": BOTTOM_MARGIN, "l": 55, "r": 20}  # half of a number at the end of the axis
+    figure.update_xaxes(automargin=True)  # below category names of several lines
+    bottom = BOTTOM_MARGIN if len(named) > 1 else 50  # less without a legend
+    margin = {"t": 34, "b": bottom, "l": 55, "r": 20}  # half of a number at the end of the axis
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
 
 
@@ -163,11 +165,15 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         marker = style_marker(curve.style, colours, curve.size) | ({"color": colours.ink} if curve.style < 0 else {})
         shown = {"mode": "markers", "marker": marker, "showlegend": has_entry}
         if curve.texts:
-            shown |= {"mode": "markers+text", "text": list(curve.texts), "textposition": "middle right"}
+            shown |= {
+                "mode": "markers+text" if curve.size else "text",
+                "text": list(curve.texts),
+                "textposition": "middle right",
+            }
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None and not bars:
-        edge = {"mode": "lines", "line": line | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
+        edge = {"mode": "lines", "line": line | {"width": 0}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(line["color"]), **edge)
     drawn = {"marker": style_marker(curve.style, colours)} if curve.has_markers else {}
@@ -177,7 +183,7 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     figure.add_scatter(x=x, y=curve.y, mode=mode, line=line, showlegend=has_entry, **shown, **drawn, **bars, **group)
 
 
-def to_rgba(colour: str, opacity: float = 0.22) -> str:
+def to_rgba(colour: str, opacity: float = 0.18) -> str:
     """Convert "#rrggbb" and an opacity, 0 to 1, to a CSS colour; the default is the opacity of bands."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"

@@ -106,11 +106,12 @@ def make_tensor(view: View) -> np.ndarray:
     if has_own_tensor(view):
         return st.session_state["own"]
     key = "uneven" if view["data"] == OWN_DATA else view["data"]
-    return _make_cached_sample(key, get_view_shape(view), view["seed"])
+    return make_cached_sample(key, get_view_shape(view), view["seed"])
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _make_cached_sample(key: str, shape: Shape, seed: int) -> np.ndarray:
+def make_cached_sample(key: str, shape: Shape, seed: int) -> np.ndarray:
+    """Return the sample `key` of this shape and seed, cached for all sessions."""
     return SAMPLES[key].make(shape, seed)
 
 

@@ -14,7 +14,7 @@ from normviz.core.settings import Choice, CustomValue, Real, replace_default
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
 from normviz.ui.link import View, create_params, make_integer_fitter
-from normviz.ui.tensor import OWN_DATA
+from normviz.ui.tensor import OWN_DATA, has_own_tensor, make_cached_sample, make_tensor
 
 PAGE = "divisive"
 PREFIX = PAGE + " "
@@ -132,12 +132,10 @@ def store_picked_pixel() -> None:
 
 def get_evenly_lit_picture(view: View) -> np.ndarray:
     """Return the picture (1, H, W, C) in even light."""
-    own = st.session_state.get("own") if view["data"] == OWN_DATA else None
-    return (
-        _make_cached_sample(view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE, view["seed"])
-        if own is None
-        else own[:1]
-    )
+    if has_own_tensor(view):
+        return make_tensor(view)[:1]
+    key = view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE
+    return make_cached_sample(key, SHAPES[key], view["seed"])
 
 
 def describe_picture_source(view: View) -> str:
@@ -148,11 +146,6 @@ def describe_picture_source(view: View) -> str:
     if own is None:
         return "**Your own file is not here**: this is a photograph until you choose one at *Data*. "
     return f"This is the first of the {len(own)} examples in your file. " if len(own) > 1 else ""
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _make_cached_sample(data: str, seed: int) -> np.ndarray:
-    return SAMPLES[data].make(SHAPES[data], seed)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -41,7 +41,11 @@ NETWORK_NAMES = ("batch norm trained on one-class groups", "batch norm trained o
 NETWORK_STYLES = (1, 3, 2)
 """Index of each network's curve style."""
 
-NETWORK_LABELS = ("batch norm,<br>one-class groups", "batch norm,<br>mixed groups", "layer norm,<br>one-class groups")
+NETWORK_LABELS = (
+    "batch norm,<br>one-class<br>groups",
+    "batch norm,<br>mixed<br>groups",
+    "layer norm,<br>one-class<br>groups",
+)
 """The networks below their points in a figure."""
 
 NETWORK_GROUPS = (0, 1, 0)
@@ -59,8 +63,8 @@ TEST_PICTURES = 800
 MEASUREMENT_COUNT = 8
 """Steps of a training at which the validation error is measured."""
 
-GUESSING_ERROR = 1 - 1 / DIGIT_CLASSES
-"""The error rate of guessing the class."""
+GUESSING = 1 / DIGIT_CLASSES
+"""The share of right answers by guessing the class."""
 
 TEST_NAMES = {
     "blank": "blank pictures",
@@ -72,7 +76,7 @@ TEST_NAMES = {
 
 DRAWN_TESTS = {
     "blank": "Blank pictures, in groups as in training",
-    "inference": "Digits, with running averages",
+    "inference": "Real digits, with running averages",
 }
 """Titles of the panels of the figure, by the key of their test."""
 
@@ -204,31 +208,38 @@ def report(setting: Setting, results: Results) -> Report:
     error = np.mean(outcomes[0].get_at_best_rate("blank"))
     verdict = _judge_claim(setting, outcomes)
     answer = {"holds": "Yes", "wrong": "No"}.get(verdict.word, "Not clearly")
-    headline = f"{answer}: batch norm misreads {error:.0%} of blank pictures, guessing {GUESSING_ERROR:.0%}."
-    return Report(headline, [_draw_test_errors(outcomes), course], verdict, table)
+    named = f"the label of {1 - error:.0%} of blank pictures; guessing names {GUESSING:.0%}"
+    return Report(f"{answer}: batch norm names {named}.", [_draw_test_errors(outcomes), course], verdict, table)
 
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
-    guess = Curve(f"guessing: {GUESSING_ERROR:.0%}", np.array([-0.5, 2.5]), np.full(2, 100 * GUESSING_ERROR), -1)
+    """Return a figure of the right answers of each network on blank pictures and on digits."""
+    above = np.array([100 * GUESSING + 6])  # the words stand over the line, between two points
+    guess = Curve("", np.array([0.08]), above, -1, is_scatter=True, size=0, texts=[f"guessing: {GUESSING:.0%}"])
     panels = []
     for test, title in DRAWN_TESTS.items():
         points = [
             make_band_curve(
-                "", np.array([k]), each.get_at_best_rate(test)[None], each.style, _clip_to_range, is_scatter=True
+                "", np.array([k]), 1 - each.get_at_best_rate(test)[None], each.style, _clip_to_range, is_scatter=True
             )
             for k, each in enumerate(outcomes)
         ]
+        names = [f"{label}: {point.y[0]:.0f}%" for label, point in zip(NETWORK_LABELS, points, strict=True)]
         panels.append(
-            CurvePanel(title, [guess, *points], "", "misread, %", span=(-5, 105), marks=range(3), names=NETWORK_LABELS)
-        )
+            CurvePanel(
+                title, [*points, guess], "", "right answers, %", levels=(100 * GUESSING,), span=(-5, 105),
+                marks=range(len(outcomes)), names=names,
+            )
+        )  # fmt: skip
     said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())
     return FigureSpec(
-        "tests", panels, f"Wrong answers on test pictures: {said}.", "Means over the seeds with 95% intervals."
-    )
+        "tests", panels, f"Wrong answers on test pictures: {said}.",
+        f"Means of {len(outcomes[0].get_at_best_rate('blank'))} networks each, with 95% intervals.",
+    )  # fmt: skip
 
 
-def _clip_to_range(errors: np.ndarray) -> np.ndarray:
-    return 100 * np.clip(errors, 0, 1)
+def _clip_to_range(shares: np.ndarray) -> np.ndarray:
+    return 100 * np.clip(shares, 0, 1)
 
 
 def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
@@ -269,9 +280,9 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
     )
-    harm = np.mean(one.get_at_best_rate("inference"))
-    later = f"Running averages, used after training, mix all classes. With them the network misreads {harm:.0%}."
-    why = f"{EXPERIMENT.why} {later}" if word == "holds" and min(spoils) > 0 else ""
+    later = f"{1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right"
+    harm = f"The harm: with running averages, used after training, the same network reads only {later}."
+    why = f"{EXPERIMENT.why} {harm}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why)
 
@@ -284,6 +295,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
 EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    lambda setting: f"Networks learn digits in groups of {setting.group}, and batch norm averages over a "
-    f"group: {setting.group - 1} digits of one class and a blank picture with the same label. A blank picture shows "
-    "no label. Other networks learn in mixed groups, with the classes shuffled.")  # fmt: skip
+    lambda setting: f"Batch norm averages over groups of {setting.group} within the batch: {setting.group - 1} digits "
+    "of one class and a blank picture with their label. Compared: layer norm, and batch norm in mixed groups, where "
+    "all pictures are shuffled and keep their labels.")  # fmt: skip

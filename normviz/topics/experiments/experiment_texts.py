@@ -41,8 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="The “intra-batch communication among samples (caused by BN) leaks information” (He et al. 2020, section "
         "3.3).",
-        why="The mean of a one-class group shows its class. Batch norm subtracts it from every picture of the group, "
-        "even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
+        why="The mean of a one-class group shows its class, and batch norm subtracts it from every example of the "
+        "group, even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair a network?",
@@ -54,14 +54,14 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
         "Do frozen parameters freeze batch norm?",
-        claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates of its "
-        "computed mean and variance” (PyTorch’s documentation of BatchNorm1d).",
+        claim="Frozen parameters do not freeze batch norm’s running averages: “during training this layer keeps "
+        "running estimates of its computed mean and variance” (PyTorch’s documentation of BatchNorm1d).",
     ),
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. In front of batch norm, larger weights have a smaller gradient, so "
-        "the next steps are smaller.",
+        why="Too large a step makes weights large. Batch norm cancels the scale of each unit’s weights, so larger "
+        "weights have a smaller gradient, and the next steps are smaller.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
@@ -102,8 +102,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
         claim="“Batch normalization cannot be used on time sequence data” (Rico’s Nerd Cluster 2022, notes on layer "
         "norm).",
-        why="Beyond the time steps of the training, batch norm has no mean and variance and reuses the last ones. "
-        "Layer norm averages within each sequence.",
+        why="For steps beyond those of the training, batch norm has no stored mean and variance and reuses the last "
+        "ones.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Pre or post norm in residual networks?",
@@ -114,8 +114,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
         claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
         "abstract).",
-        why="Spectral norm bounds the slope of the discriminator, so it cannot become too certain. But it then "
-        "needs more steps to tell the clusters apart.",
+        why="Spectral norm divides the discriminator’s weights by their largest singular value. This bounds its slope, "
+        "so that it cannot become too certain, but needs more steps to tell the clusters apart.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

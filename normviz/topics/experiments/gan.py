@@ -47,9 +47,8 @@ from normviz.topics.experiments.reports import (
     FigureSpec,
     Report,
     Verdict,
-    VerdictKey,
-    describe_extent,
     judge_signs,
+    make_network_points,
     tabulate,
 )
 
@@ -174,28 +173,25 @@ def _draw_final_modes(ended_outcomes: Outcomes) -> FigureSpec:
     """Return a figure of the covered modes at the end: a point for each network, and their mean."""
     panels = []
     for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
-        places = np.arange(len(outcomes))
-        spread = np.linspace(-0.2, 0.2, len(outcomes[0].final_covered_modes))
-        dots = [
-            Curve("", k + spread, np.sort(each.final_covered_modes), each.style, is_scatter=True)
+        curves = [
+            curve
             for k, each in enumerate(outcomes)
-        ]
-        means = [
-            Curve("mean", k + 1.3 * spread[[0, -1]], np.full(2, each.final_covered_modes.mean()), -1)
-            for k, each in enumerate(outcomes)
+            for curve in make_network_points(
+                k, len(outcomes), each.final_covered_modes, each.style, each.final_covered_modes.mean()
+            )
         ]
         title = f"{_format_steps_ahead(ahead)} per generator step"
         names = [f"{each.label}: {each.final_covered_modes.mean():.1f}" for each in outcomes]
         panels.append(
             CurvePanel(
-                title, [*dots, *means], "", f"modes covered, of {MODES}", span=(-0.4, MODES + 0.4),
-                marks=places.tolist(), names=names,
+                title, curves, "", f"modes covered, of {MODES}", span=(-0.4, MODES + 0.4),
+                marks=range(len(names)), names=names,
             )
         )  # fmt: skip
     return FigureSpec(
         "final", panels, f"Modes covered at the end, of {MODES}: {_format_covered_modes(ended_outcomes)}.",
-        f"Each point is a network, at the end of the training. A mode is covered if {LEAST / MODES:.1%} of the samples "
-        f"are near it and more than {MOST:.0%} are near some mode.",
+        f"Points: each network’s mean of the last {FINAL_MEASUREMENTS} counts; lines: means. If {1 - MOST:.0%} of its "
+        "samples are near no mode, it covers none.",
     )  # fmt: skip
 
 
@@ -277,23 +273,25 @@ def _compare_with_spectral(
 
 
 def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the covered modes of two schemes, at discriminator steps for which the claim holds."""
+    """Return the headline: the covered modes of two schemes; with 1 discriminator step, which of them covers more."""
     compared = _compare_with_spectral(setting, ended_outcomes)
-    signs = {ahead: sign for ahead, (*_, sign) in compared.items()}
     if compared:
-        ahead = max(signs, key=lambda each: (signs[each], each))
-        shown: tuple[Outcome, ...] = compared[ahead][:2]
-        only = f"Only with {NUMBER_WORDS[ahead - 1]} discriminator step{'s' * (ahead > 1)}"
-        answers: dict[VerdictKey, str] = {"holds": "Yes", "holds-if": only, "wrong": "No", "open": "Not clearly"}
-        start = f"{answers[judge_signs([*signs.values()])]}: "
-    else:
-        places = [(setting.ahead, k) for k in choose_headline_schemes(setting.rows, 2)]
-        if not all(place in ended_outcomes for place in places):
-            return "Training has begun." if begun_outcomes else "Nothing is trained yet."
-        start, shown = "", tuple(ended_outcomes[place] for place in places)
-    first, *rest = ((each.name, f"{each.final_covered_modes.mean():.1f}") for each in shown)
-    levels = ["{} covers {} modes".format(*first), *(f"{name} {modes}" for name, modes in rest)]
-    return capitalize_first(f"{start}{', '.join(levels)}.")
+        (one, other, *_), *rest = compared.values()
+        start = f"With {NUMBER_WORDS[setting.ahead - 1]} step{'s' * (setting.ahead > 1)} spectral norm covers"
+        changes = ["more" if sign > 0 else "fewer" if change.mean < 0 else "unclear" for *_, change, sign in rest]
+        end = "".join(f"; with one, {each}" for each in changes)
+        return f"{start} {_format_final_mean(one)} modes instead of {_format_final_mean(other)}{end}."
+    places = [(setting.ahead, k) for k in choose_headline_schemes(setting.rows, 2)]
+    if not all(place in ended_outcomes for place in places):
+        return "Training has begun." if begun_outcomes else "Nothing is trained yet."
+    first, *others = (ended_outcomes[place] for place in places)
+    levels = [f"{first.name} covers {_format_final_mean(first)} modes"]
+    levels += [f"{each.name} {_format_final_mean(each)}" for each in others]
+    return capitalize_first(f"{', '.join(levels)}.")
+
+
+def _format_final_mean(outcome: Outcome) -> str:
+    return f"{outcome.final_covered_modes.mean():.1f}"
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
@@ -303,13 +301,16 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     compared = _compare_with_spectral(setting, ended_outcomes)
     if not compared:
         return NOT_TRAINED
-    says, why = [], EXPERIMENT.why
+    says, reasons = [], []
     for ahead, (one, other, change, sign) in compared.items():
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
-        if change.mean < 0:
-            failed = np.sum(one.final_covered_modes < 0.5)
-            why += f" With {_format_steps_ahead(ahead)}, spectral norm covers fewer modes on average"
-            why += f": {failed} of {setting.seeds} networks cover none." if failed else "."
+        if sign <= 0:
+            levels = f"{_format_final_mean(one)} modes on average instead of {_format_final_mean(other)}"
+            counts = one.final_covered_modes
+            spread = "" if sign else f", with a large spread from {counts.min():.0f} to {counts.max():.0f}"
+            failed = np.sum(counts < 0.5)
+            none = f": {failed} of {setting.seeds} networks cover none" if failed else ""
+            reasons.append(f"With {ahead}, spectral norm covers {levels}{spread}{none}.")
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
             f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
@@ -317,7 +318,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
             f"{format_mean_percent(other.final_share_near_modes)} of them are near a mode."
         )
     signs = {ahead: sign for ahead, (*_, sign) in compared.items()}
-    largest, *others = signs
     return Verdict(
         judge_signs([*signs.values()]),
         " ".join(says),
@@ -325,14 +325,15 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
         f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
         "further apart, or more steps of the discriminator, help it.",
-        why,
-        extent=describe_extent(dict(zip((_format_steps_ahead(largest), *others), signs.values(), strict=True)), "with"),
+        " ".join([*reasons, EXPERIMENT.why]),
+        extent=f"with {_format_steps_ahead(max((each for each in signs if signs[each] > 0), default=1))}",
     )
 
 
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: f"A generator learns to imitate points in {MODES} clusters (modes). Mode collapse: it misses some. "
-    f"Its discriminator takes {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator "
-    "step; spectral norm divides its weight matrices by their largest singular value.")  # fmt: skip
+    lambda setting: f"A GAN’s generator imitates points of {MODES} clusters (modes); it collapses if it misses modes. "
+    f"The discriminator, trained {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per "
+    "generator step, tells them from real points. A mode is covered if "
+    f"{LEAST / MODES:.1%} of the samples lie near it.")  # fmt: skip

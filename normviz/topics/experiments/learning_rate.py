@@ -1,7 +1,7 @@
 """Learning rate: the largest at which a network still learns, with and without normalization (Ioffe & Szegedy 2015)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from normviz.topics.experiments.reports import (
     describe_extent,
     describe_start,
     format_percent,
+    make_network_points,
     start_table,
 )
 from normviz.topics.experiments.training_history import clip_to_percent
@@ -117,7 +118,8 @@ def report(setting: Setting, results: Results) -> Report:
     for k, each in ended.items():
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
-    figures = [_draw_error_curves(setting, outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
+    figures = [_draw_largest_rates(setting, ended)] if ended else []
+    figures += [_draw_errors_by_step(outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
     return Report(_format_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
 
@@ -137,19 +139,46 @@ def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpe
     )  # fmt: skip
 
 
-def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Return a figure of the test error over the learning rate, and by step at each scheme's best rate."""
-    shown, rates = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer]
-    over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, clip_to_percent)
-    limit = Curve(f"limit: {setting.most:.0%}", np.array(rates), np.full(len(rates), 100 * setting.most), -1)
-    course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=clip_to_percent)
-    panels = [
-        CurvePanel("Test error at the end, by learning rate", [*over, limit], "learning rate", "test error, %", "x"),
-        CurvePanel("Test error by step, at each scheme's best rate", course, "step", "test error, %", "y"),
+def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) -> FigureSpec:
+    """Return a figure of the largest rate of each network, and of the mean test error over the learning rate."""
+    shown, rates = ended_outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer]
+    points = [
+        curve
+        for k, each in enumerate(shown)
+        for curve in make_network_points(k, len(shown), each.largest_rates, each.style, each.mean_largest_rate)
     ]
+    means = ("none" if np.isnan(each.mean_largest_rate) else typeset(each.mean_largest_rate, 2) for each in shown)
+    names = [f"{each.label}: {mean}" for each, mean in zip(shown, means, strict=True)]
+    errors = [
+        replace(curve, has_markers=False)
+        for curve in make_outcome_curves(
+            shown, lambda each: each.errors_by_rate, rates, lambda errors: np.clip(100 * errors, 0, 100)
+        )
+    ]
+    above = np.array([100 * setting.most + 6])  # the words stand over the line
+    limit = Curve("", np.array([rates[-5]]), above, -1, is_scatter=True, size=0, texts=[f"limit: {setting.most:.0%}"])
+    panels = [
+        CurvePanel(
+            "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)),
+            names=names,
+        ),
+        CurvePanel(
+            "Mean error at the end, by learning rate", [*errors, limit], "learning rate", "misread, %", "x",
+            levels=(100 * setting.most,),
+        ),
+    ]  # fmt: skip
     return FigureSpec(
-        "curves", panels,
-        f"Test error over the learning rate, and by step at the best: {_format_test_errors(outcomes.values())}.",
+        "rates", panels,
+        f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}. Test error over the rate.",
+        f"Left: each point is one of {setting.seeds} networks; lines: geometric means. Right: means, 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_errors_by_step(outcomes: dict[int, Outcome]) -> FigureSpec:
+    course = make_outcome_curves(outcomes.values(), lambda each: each.get_at_best_rate("test"), scale=clip_to_percent)
+    return FigureSpec(
+        "curves", [CurvePanel("Test error by step, at each scheme's best rate", course, "step", "test error, %", "y")],
+        f"Test error by step at the best rate, at the end: {_format_test_errors(outcomes.values())}.",
         "Means over the seeds with 95% intervals. Guessing has 90% error, and a network that diverges 100%.",
     )  # fmt: skip
 
@@ -174,9 +203,10 @@ def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outco
     best, gain = max(gains, key=lambda one: one[1].mean)
     if find_clear_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
-    factor = 10**gain.mean
-    times = typeset(factor, 2) if factor < 3 else f"{factor:.0f}"
-    return capitalize_first(f"{best.name} allows learning rates about {times} times those without normalization.")
+    if np.isnan(best.mean_largest_rate):
+        return capitalize_first(f"{best.name} allows higher learning rates, but some networks train at none.")
+    levels = [typeset(each.mean_largest_rate, 2) for each in (best, plain)]
+    return capitalize_first(f"{best.name} allows learning rates up to {levels[0]}, no normalization up to {levels[1]}.")
 
 
 def _split_by_normalization(
@@ -212,9 +242,9 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
         f"{_format_test_errors(found)}.{describe_undertraining(found)}"
     )
-    measured = f"Largest allowed rate, on average: {', '.join(map(_describe_largest_rate, found))}."
+    measured = f"Largest allowed rates: {', '.join(map(_describe_largest_rate, found))}."
     why = f"{measured} {EXPERIMENT.why}" if "batch" in keys else measured
-    why += " Layer norm does this only for a layer as a whole." if {"batch", "layer"} <= set(keys) else ""
+    why += " Layer norm cancels only a common scale of all units’ weights." if {"batch", "layer"} <= set(keys) else ""
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:
@@ -244,6 +274,7 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
 EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    lambda setting: f"Networks learn handwritten digits for {setting.steps} steps of "
-    f"{OPTIMIZER_NAMES[setting.optimizer]}, at {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates. A rate is "
-    f"allowed if the network misreads at most {setting.most:.0%} of other digits at the end.")  # fmt: skip
+    lambda setting: "Networks with several normalization schemes learn handwritten digits in "
+    f"{setting.steps} steps of {OPTIMIZER_NAMES[setting.optimizer]}, at {len(RATES_BY_OPTIMIZER[setting.optimizer])} "
+    f"learning rates. A rate is allowed if the network misreads at most {setting.most:.0%} of other digits at the "
+    "end.")  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import integer, number_choice, real
 from normviz.core.text import typeset
@@ -138,7 +138,7 @@ CONDITION_NOTE = (
 )
 
 EXTENTS = {
-    "longer": "only in part: batch norm learns sequences, but errs more on longer ones than those of the training",
+    "longer": "only in part: batch norm can be used on sequences, but misreads more of those longer than in training",
     "shared": "only where all time steps share their mean and variance",
 }
 """Words on the extent of a claim that holds only in part."""
@@ -212,10 +212,13 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
         make_band_curve(run.label, lengths, 100 * run.get_at_best_rate("by_step").astype(float), run.style)
         for run in runs.values()
     ]
-    names = [f"{length}<br>{'new' if k > setting.wait else 'known'}" for k, length in enumerate(lengths)]
+    points = [replace(line, low=None, high=None, is_scatter=True) for line in lines]
+    top = max(float(np.nanmax(line.y if line.high is None else line.high)) for line in lines)
+    longest = lengths[setting.wait]
+    limit = Curve(f"longest in training: {longest} steps", np.full(2, longest), np.array([0, top]), -1)
     panel = CurvePanel(
-        "Misread test sequences, by their length", lines, "time steps; known: as long as in training", "misread, %",
-        marks=lengths.tolist(), names=names,
+        "Misread test digits, by the length of the sequence", [*lines, *points, limit],
+        f"time steps: blank ones, then {setting.steps_per_digit} of the digit", "misread, %", marks=lengths.tolist(),
     )  # fmt: skip
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec("reading", [panel], f"Test error on lengths of the training, and on the longest: {said}.")
@@ -325,10 +328,12 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     )
     harms = [signs[0], *signs[2:]]
     word: VerdictKey = "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open"
-    why = EXPERIMENT.why
-    if "none" in keys:
-        errors = runs[keys.index("none")].longest_errors.mean()
-        why += f" Without normalization, {errors:.1%} of the longest are misread."
+    levels = [
+        f"{setting.names[k]} {run.longest_errors.mean():.1%}"
+        for k, run in runs.items()
+        if keys[k] in ("none", "batch", "layer")
+    ]
+    why = f"Errors on the longest: {', '.join(levels)}. {EXPERIMENT.why}"
     return Verdict(
         word, " ".join(said), why=why, extent=EXTENTS["longer" if max(harms[1:], default=0) > 0 else "shared"]
     )
@@ -351,7 +356,7 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
 EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
     "tanh units, normalized with statistics of each step.",
-    lambda setting: f"A recurrent network reads {setting.inputs} pixels of a digit in each time step, after some empty "
-    f"steps. It trains on sequences of at most {setting.steps_per_digit + setting.wait} steps and is tested on up to "
-    f"{_list_lengths(setting)[-1]}. Batch norm has a mean and variance for each time step, over the "
-    "examples.")  # fmt: skip
+    lambda setting: f"A recurrent network reads a digit in {setting.steps_per_digit} steps of {setting.inputs} pixels, "
+    f"after blank steps: {f'up to {setting.wait}' if setting.wait else 'none'} in training, up to "
+    f"{list_leading_step_counts(setting.wait)[-1]} in the test. At each step, batch norm averages over the examples, "
+    f"layer norm over the {STATE_UNITS} units.")  # fmt: skip

@@ -175,6 +175,20 @@ def make_band_curve(
     return Curve(name, x, mean, style, low, high, has_markers, is_scatter)
 
 
+def make_network_points(place: int, count: int, values: np.ndarray, style: int, mean: float) -> list[Curve]:
+    """Return the curves of a category's networks: a point for each of the `values`, (seeds,), and a line at the `mean`.
+
+    Points are in the middle of the category, equal ones beside each other. The category is at `place` of `count`.
+    """
+    values = np.sort(values)
+    _, first, index, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    shifts = min(0.03 * count, 0.9 / len(values)) * (np.arange(len(values)) - first[index] - (counts[index] - 1) / 2)
+    return [
+        Curve("", place + shifts, values, style, is_scatter=True),
+        Curve("", place + np.array([-0.3, 0.3]), np.full(2, mean), -1),
+    ]
+
+
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Convert rows, dicts with the same keys, to a dict of columns; {} without rows."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

@@ -1,4 +1,4 @@
-"""Panels of the tensor lab: a result in words, with live numbers, as tables, charts and code."""
+"""Panels of the tensor lab: the cube, and a result in words, with live numbers, as tables, charts and code."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,16 +27,33 @@ from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.lab_cube import AXIS_ROLES, has_pictures
-from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
+from normviz.topics.lab.lab_cube import AXIS_ROLES, CubeLook, draw_lab_cube, has_pictures
+from normviz.topics.lab.state import FRAMEWORK_LABELS, LOOK_PARAMS, STATISTIC_NAMES, get_cube_view, get_layer_scalars
+from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View, draw_segments
 from normviz.ui.locks import make_widget_arguments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
-from normviz.ui.tensor import store_chosen_element
+from normviz.ui.tensor import is_picture, store_chosen_element
 from normviz.web.components.element import show_chosen_element
 from normviz.web.components.picture import convert_to_pixels
 from normviz.web.components.plot import show_figure
+
+
+def show_lab_cube(
+    view: View, scheme_on_shape: wording.SchemeOnShape, x: np.ndarray, result: NormalizationResult, theme: str
+) -> None:
+    """Show the cube with the elements that share statistics with the chosen one, and a legend."""
+    scheme = scheme_on_shape.scheme
+    is_grey = has_pictures(scheme, x.shape) and is_picture(view, x.shape)
+    look = CubeLook(get_cube_view(view, scheme), view["colour"], view["focus"], is_grey)
+    drawn = draw_lab_cube(
+        scheme_on_shape, x, result, get_layer_scalars(view, scheme), look, theme,
+        view={param.name: view[param.name] for param in LOOK_PARAMS},
+        on_focus=lambda: store_chosen_element("cube plot"),
+        on_view=make_view_callback("cube plot", LOOK_PARAMS),
+    )  # fmt: skip
+    show_figure(drawn.figure, key="cube", alt=drawn.alt, cube=drawn.cube)
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:

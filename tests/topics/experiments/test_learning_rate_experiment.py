@@ -71,12 +71,24 @@ def test_how_many_times_as_large():
 
 def test_headline_and_table():
     shown = report(SETTING, made_up(0.1, 100, 0))
-    assert shown.headline == "Batch norm allows learning rates about 1000 times those without normalization."
+    assert shown.headline == "Batch norm allows learning rates up to 100, no normalization up to 0.1."
     assert {len(column) for column in shown.table.values()} == {len(GRID) * SETTING.seeds}
-    assert "about 1.8 times" in report(SETTING, made_up(0.1, 0.18, 0.1)).headline
+    eight = replace(SETTING, seeds=8)
+    some = report(eight, made_up(0.01, [0, *[100] * 7], 0.01, setting=eight))
+    assert some.headline == "Batch norm allows higher learning rates, but some networks train at none."
     same = report(SETTING, made_up(0.1, 0.1, 0.1)).headline
     assert same == "No scheme clearly trains at larger learning rates than without normalization."
     assert "some networks train at none" in report(SETTING, made_up(0, 1, 1)).headline
+
+
+def test_the_figure_has_the_largest_rate_of_each_network_and_its_mean():
+    shown = report(SETTING, made_up([0.1, 0.1, 1, 1], 1, [0, 1, 1, 1])).figures[0]
+    rates, errors = shown.panels
+    assert rates.names == ["No norm: 0.32", "Batch: 1", "Layer: none"]
+    np.testing.assert_allclose(rates.curves[0].y, [0.1, 0.1, 1, 1])
+    np.testing.assert_allclose(rates.curves[1].y, 10**-0.5)
+    assert errors.levels == (20,)
+    assert max(curve.high.max() for curve in errors.curves if curve.name) <= 100
 
 
 def test_rates_and_schemes_are_judged_by_validation_digits_and_shown_on_test_digits():
