@@ -253,7 +253,7 @@ def _explain_changes(
     texts = [EXPERIMENT.why]
     if setting.relabelled and alone < both:
         texts = [
-            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of the training labels "
+            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of training labels "
             f"({wrong:.0%} are wrong), with dropout {both:.0%}."
         ]
     words = {1: "worse than no norm", 0: "not clearly different from no norm", -1: "better than no norm"}
