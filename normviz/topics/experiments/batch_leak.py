@@ -41,7 +41,11 @@ NETWORK_NAMES = ("batch norm trained on one-class groups", "batch norm trained o
 NETWORK_STYLES = (1, 3, 2)
 """Index of each network's curve style."""
 
-NETWORK_LABELS = ("batch norm,<br>one-class groups", "batch norm,<br>mixed groups", "layer norm,<br>one-class groups")
+NETWORK_LABELS = (
+    "batch norm,<br>one-class<br>groups",
+    "batch norm,<br>mixed<br>groups",
+    "layer norm,<br>one-class<br>groups",
+)
 """The networks below their points in a figure."""
 
 NETWORK_GROUPS = (0, 1, 0)
@@ -220,7 +224,7 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
             )
             for k, each in enumerate(outcomes)
         ]
-        names = [f"{label}:<br>{point.y[0]:.0f}%" for label, point in zip(NETWORK_LABELS, points, strict=True)]
+        names = [f"{label}: {point.y[0]:.0f}%" for label, point in zip(NETWORK_LABELS, points, strict=True)]
         panels.append(
             CurvePanel(
                 title, [*points, guess], "", "right answers, %", levels=(100 * GUESSING,), span=(-5, 105),

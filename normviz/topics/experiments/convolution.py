@@ -16,10 +16,12 @@ from normviz.describe.seeds import format_mean
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import (
-    REASON_TEXTS,
+    EXPLANATIONS,
     Outcome,
     Outcomes,
+    compare_paddings,
     compute_loss_excess,
+    judge_border_explanation,
     judge_paper_claims,
 )
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
@@ -114,7 +116,7 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     gaps = [_draw_gap(padded, bare)] if {"batch", "layer"} <= {*done} else []
     panels = []
     for name, title, axis, levels, lines in (
-        ("mean_losses", "Training loss: lower is faster", "loss, mean over all steps", (), gaps),
+        ("mean_losses", "Mean training loss: lower means faster learning", "loss, mean over all steps", (), gaps),
         ("border_contrast", "How much units vary: border against inside", "σ at border / σ inside", (1,), []),
     ):
         values = {key: _mask_nonfinite(np.stack([getattr(each[key], name) for each in (padded, bare)])) for key in done}
@@ -125,11 +127,13 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
             )
             for k, key in enumerate(done)
         ]  # fmt: skip
-        top = max(1.1 * float(np.nan_to_num([curve.high for curve in curves]).max()), *levels, 0.1)
+        top = max(
+            1.1 * float(np.nan_to_num([curve.high for curve in curves]).max()), *(1.1 * level for level in levels), 0.1
+        )
         panels.append(
             CurvePanel(
                 title, [*curves, *lines], "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
-                span=(0, top),
+                level_names=("as inside",), span=(0, top),
             )
         )  # fmt: skip
     said = "; ".join(
@@ -139,19 +143,19 @@ def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )
     yield FigureSpec(
         "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
-        "Means with 95% intervals, each scheme at its best learning rate. σ: standard deviation of the last layer’s "
-        "units over test digits.",
+        "Means with 95% intervals at the best learning rates. σ: standard deviation of the last convolutional layer’s "
+        "units.",
     )  # fmt: skip
 
 
 def _draw_gap(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Curve:
     """Return bars from batch norm's mean loss to layer norm's, with padding and without, with their lengths."""
     low, high = (
-        _mask_nonfinite(np.array([each[key].mean_losses.mean() for each in (padded, bare)] + [np.nan]))
+        _mask_nonfinite(np.array([each[key].mean_losses.mean() for each in (padded, bare)]))
         for key in ("batch", "layer")
     )
-    x = np.array([*range(len(PADDINGS)), len(PADDINGS) - 0.55]) + GAP_OFFSET  # the last one makes room for a text
-    texts = [f"gap {gap:.3f}" if np.isfinite(gap) else "" for gap in (high - low)[:-1]]
+    x = np.arange(len(PADDINGS)) + GAP_OFFSET
+    texts = [f"\u2002gap<br>\u2002{gap:.3f}" if np.isfinite(gap) else "" for gap in high - low]
     return Curve("", x, (low + high) / 2, -1, low, high, is_scatter=True, size=1, texts=texts)
 
 
@@ -213,9 +217,9 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     gaps = [float(compute_loss_excess(found).mean()) for found in pairs]
     if not np.isfinite(gaps).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
+    if verdict.why:
+        return EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].headline.format(*gaps)
     padded, bare = (typeset(gap, 2) for gap in gaps)
-    if REASON_TEXTS["contradicted"] in verdict.why:
-        return "No: layer norm’s gap to batch norm does not shrink without padding."
     return f"Layer norm's loss minus batch norm's is {padded}, without padding {bare}."
 
 

@@ -1,6 +1,7 @@
 """Outcomes of the experiment on convolutions, and the verdicts on the paper's order and explanation."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,21 +88,21 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     )
     if min(float(np.mean(padded[key].test_errors)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
         return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
-    found = _compare_schemes(padded, bare)
-    reason = _judge_border_explanation(found)
+    found = compare_paddings(ended)
+    reason = judge_border_explanation(found)
     says = " ".join([_describe_losses(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
     extent = (
         f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
-        f"{_FASTER[lead]} layer norm, {_CAUSES[reason]}"
+        f"{_FASTER[lead]} layer norm, {EXPLANATIONS[reason].cause}"
     )
-    (with_zeros, there), (without, here) = (
-        (compute_loss_excess(each).mean(), each["layer"].border_contrast.mean()) for each in (padded, bare)
-    )
+    there, here = (each["layer"].border_contrast.mean() for each in (padded, bare))
+    is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
     why = (
-        f"With padding, layer norm’s units vary {there:.2f} times as much at the border as inside, without it "
-        f"{here:.2f} times. {REASON_TEXTS[reason]} It is {with_zeros:.3f} with padding and {without:.3f} without."
+        f"With padding, layer norm’s units at the border vary {there:.2f} times as much as inner units, without "
+        f"padding {here:.2f} times. {EXPLANATIONS[reason].why}"
+        f"{' Removing padding raises all losses, though, so it changes more than the border.' if is_harder else ''}"
     )
     whole = Verdict(_judge_scheme_order(found, reason), says, f"{why} {condition}", why, extent)
     return whole, Verdict(
@@ -112,8 +113,9 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     )
 
 
-def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
-    """Compare losses, errors and border contrasts of three schemes; `padded`, `bare`: outcomes by scheme key."""
+def compare_paddings(ended: Outcomes) -> Comparisons:
+    """Compare losses, errors and border contrasts of three schemes, whose outcomes `ended` has for both paddings."""
+    padded, bare = ended["zeros"], ended["none"]
     plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
     with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
     nothing = np.zeros_like(with_zeros)
@@ -133,32 +135,54 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
     )
 
 
-REASON_TEXTS = {
-    "supported": "As this is a cause of the gap, the gap shrinks without padding.",
-    "contradicted": "If this were the cause of the gap, the gap would shrink without padding.",
-    "undecided": "These runs do not decide whether this is the cause of the gap.",
+class ExplanationText(NamedTuple):
+    """Texts of a judgement of the paper's explanation: the headline, the end of the verdict, and its reason.
+
+    The headline has places for the gaps with padding and without it.
+    """
+
+    headline: str
+    cause: str
+    why: str
+
+
+EXPLANATIONS = {
+    "supported": ExplanationText(
+        "Yes: without padding the gap shrinks from {:.3f} to {:.3f}.",
+        "and the border is a cause",
+        "With this difference, the gap shrinks.",
+    ),
+    "contradicted": ExplanationText(
+        "Not the border: without padding the gap grows from {:.3f} to {:.3f}.",
+        "but the border does not explain this",
+        "Yet the gap grows.",
+    ),
+    "unmoved": ExplanationText(
+        "Not the border: the gap is {:.3f} with padding, {:.3f} without.",
+        "but the border does not explain this",
+        "Yet the gap does not clearly change.",
+    ),
+    "undecided": ExplanationText(
+        "Not decided: the gap is {:.3f} with padding, {:.3f} without.",
+        "and whether the border explains this stays open",
+        "These runs do not decide whether this explains the gap.",
+    ),
 }
-"""Texts of the judgement of the paper's explanation."""
+"""The texts by the judgement, which `judge_border_explanation` returns."""
 
 _FASTER = {1: "faster than", 0: "not clearly faster than", -1: "slower than"}
-_CAUSES = {
-    "supported": "and the border is a cause",
-    "contradicted": "but the border is not the cause",
-    "undecided": "and whether the border is the cause stays open",
-}
 
 
-def _judge_border_explanation(comparisons: Comparisons) -> str:
-    """Return "supported", "contradicted" or "undecided": whether the border explains batch norm's lead."""
-    if comparisons.sides["contrast"] != "more":
+def judge_border_explanation(comparisons: Comparisons) -> str:
+    """Return the key of `EXPLANATIONS` on whether the border explains batch norm's lead."""
+    sides = comparisons.sides
+    if sides["contrast"] != "more" or (sides["growth"] != "less" and sides["bare"] != "more"):
         return "undecided"
-    if comparisons.sides["growth"] == "less":
-        return "supported"
-    return "contradicted" if comparisons.sides["bare"] == "more" else "undecided"
+    return {"less": "supported", "more": "contradicted", "unclear": "unmoved"}[sides["growth"]]
 
 
 def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
-    """Return the key of the verdict on the paper's order of the schemes; `reason`: of `_judge_border_explanation`."""
+    """Return the key of the verdict on the paper's order of the schemes; `reason`: of `judge_border_explanation`."""
     order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"

@@ -54,8 +54,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
         "Do frozen parameters freeze batch norm?",
-        claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates of its "
-        "computed mean and variance” (PyTorch’s documentation of BatchNorm1d).",
+        claim="Frozen parameters do not freeze batch norm’s running averages: “during training this layer keeps "
+        "running estimates of its computed mean and variance” (PyTorch’s documentation of BatchNorm1d).",
     ),
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",

@@ -184,7 +184,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     names = ["before tuning", *(each.name.replace(", ", ",<br>", 1) for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
     title = f"Test errors before and {'after tuning' if is_ended else 'so far'}"
-    panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(0, 100))
+    panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 100))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
         for each in outcomes
@@ -269,8 +269,9 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
+    why = _explain_errors(frozen, train, infer) if agrees else ""
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
-    verdict = Verdict(word if agrees else "wrong", says, condition, _explain_errors(frozen, train, infer), extent)
+    verdict = Verdict(word if agrees else "wrong", says, condition, why, extent)
     return _format_headline(verdict.word, frozen), verdict
 
 
@@ -279,9 +280,9 @@ def _format_headline(word: VerdictKey, frozen: Outcome) -> str:
     if word == "wrong":
         return "Yes: here frozen parameters freeze batch norm."
     if word == "holds-if":
-        return "No: frozen in training mode, the running averages still move."
+        return "No: training mode moves a frozen network’s running averages."
     before, after = (frozen.get_errors("old")[step].mean() for step in (0, -1))
-    return f"No: frozen in training mode, first-task errors rise from {before:.0%} to {after:.0%}."
+    return f"No: training mode raises a frozen network’s first-task errors from {before:.0%} to {after:.0%}."
 
 
 def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
@@ -289,9 +290,10 @@ def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
     ends = [[each.get_errors(name)[-1].mean() for name in TASK_TITLES] for each in (frozen, train, infer)]
     alike = np.abs(np.subtract(ends[0], ends[1])).max() < ALIKE
     return (
-        "In training mode every batch moves the running averages towards the new task’s mean and variance."
-        f"{' These decide both errors: it hardly matters whether parameters learn.' if alike else ''} In evaluation "
-        f"mode the averages stay: if all parameters learn, the errors end at {ends[2][0]:.0%} (first task) and "
+        "Errors are measured with the running averages, which are no parameters. In training mode every batch moves "
+        f"them to the new task, where a frozen network’s errors go from {frozen.get_errors('new')[0].mean():.0%} to "
+        f"{ends[0][1]:.0%}.{' Whether parameters learn hardly matters in this mode.' if alike else ''} In "
+        f"evaluation mode they stay: if all learn, errors end at {ends[2][0]:.0%} (first task) and "
         f"{ends[2][1]:.0%} (new task)."
     )
 
@@ -365,8 +367,8 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task), then {new} (new task). There batch norm is in training mode (it "
-        "updates its running averages) or evaluation mode (it does not), and all parameters learn or none (frozen)."
+        f"Networks learn {first} (first task), then are tuned to {new} (new task): with parameters frozen or learning, "
+        "and batch norm in training mode (which updates running averages) or evaluation mode."
     )
 
 

@@ -1,6 +1,6 @@
 """Placement: gradients by depth, warm-up and residual growth, by where a transformer normalizes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -60,6 +60,12 @@ RATIO_STYLE = 4
 MAX_LEARNED_ERROR = 0.5
 """A placement learns at a rate where its mean validation error is less than this."""
 
+GUESSING_ERROR = 90
+"""Test error of guessing one of ten digits, in per cent."""
+
+ALIKE = 0.03
+"""Difference of mean errors that is too small to call for a warm-up."""
+
 DOUBLED, EVEN = 0.25, 0.5
 """The largest deviations from a factor of 2 a branch, and from equal growth in both halves of the chain."""
 
@@ -113,15 +119,17 @@ def report(setting: Setting, results: Results) -> Report:
     }
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = [
-        *([_draw_errors_by_rate(setting, runs)] if runs else []),
+        *_draw_errors_by_rate(setting, runs, "rates", ("post", "pre")),
         *([_draw_gradients_by_depth(depth["norms"])] if "norms" in depth else []),
         *([_draw_mean_squares(chain["squares"])] if "squares" in chain else []),
+        *_draw_errors_by_rate(setting, runs, "peri", ("pre", "peri")),
     ]
     condition = (
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
         f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
-        f"named. Before training: networks of {WIDE} channels with random weights."
+        f"named. Adam rescales gradients, so their size may matter less here. Before training: networks of {WIDE} "
+        "channels with random weights."
     )
     warmup, gradients, scale = _judge_warmup(ended), _judge_gradients(depth), _judge_mean_square_growth(chain)
     others = (
@@ -182,7 +190,13 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
+def _draw_errors_by_rate(
+    setting: Setting, runs: PlacementOutcomes, key: str, placements: tuple[str, str]
+) -> Iterator[FigureSpec]:
+    """Yield a figure, `key`, of two placements' test errors, with and without warm-up; none before training begins."""
+    runs = {name: runs[name] for name in placements if name in runs}
+    if not runs:
+        return
     panels = [
         CurvePanel(
             title,
@@ -190,6 +204,7 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
                 [each[kind] for each in runs.values()], lambda run: 100 * run.errors_by_rate, LEARNING_RATES
             ),
             "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
+            levels=(GUESSING_ERROR,), level_names=("guessing",),
         )
         for kind, title in ((1, "Without warm-up: full rate at once"), (0, "With warm-up: the rate grows at first"))
     ]  # fmt: skip
@@ -198,10 +213,10 @@ def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpe
         f"{', '.join(f'{_format_error_at_rate(each, k)} at {typeset(rate)}' for k, rate in enumerate(LEARNING_RATES))}"
         for name, (_, each) in runs.items()
     )
-    beyond = ", no shorter than the whole training" if setting.warm >= setting.steps else ""
-    return FigureSpec(
-        "rates", panels, f"Test error by learning rate. Without a warm-up: {said}.",
-        f"Means over the seeds with 95% intervals. The warm-up takes {setting.warm} steps{beyond}.",
+    yield FigureSpec(
+        key, panels, f"Test error by learning rate. Without a warm-up: {said}.",
+        f"Means of {setting.seeds} networks with 95% intervals."
+        f"{' Peri norm computes x + N(f(N(x))).' if 'peri' in placements else ''}",
     )  # fmt: skip
 
 
@@ -266,9 +281,9 @@ def _judge_gradients(depth: Arrays) -> Verdict:
     )
     clear = find_clear_differences([growth])[0]
     why = (
-        "The paper’s reason: post norm’s gradients near the output are larger (here "
-        f"{typeset(float(mean), 2)} times pre norm’s, with {LAYER_COUNTS[-1]} layers before training), so its first "
-        "steps must be small."
+        "The paper’s reason: before training, post norm’s gradients near the output are large "
+        f"({typeset(float(mean), 2)} times pre norm’s with {LAYER_COUNTS[-1]} layers), so large first steps make "
+        "training unstable."
     )
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
@@ -301,9 +316,21 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     levels = [each.errors_by_rate[large].mean() for each in pair["post"]]
     extent = (
         f"at learning rate {typeset(LEARNING_RATES[large])}: there warm-up lowers post norm’s errors from "
-        f"{levels[1]:.0%} to {levels[0]:.0%}. At its best rate, post norm does not clearly need it"
+        f"{levels[1]:.0%} to {levels[0]:.0%}{_describe_spared_rates(large, *pair['post'])}"
     )
     return Verdict(word, " ".join(said), extent=extent)
+
+
+def _describe_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
+    """Return sentences on rates below the one at `large` where warm-up hardly lowers errors, and on larger ones."""
+    rises = (without.errors_by_rate - warm.errors_by_rate).mean(-1)
+    rates = [typeset(rate) for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
+    beyond = [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]
+    return "".join(
+        f". At {join_words(some, 'and')}, {text}"
+        for some, text in ((rates, "post norm needs no warm-up here"), (beyond, "it fails even with warm-up"))
+        if some
+    )
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
@@ -367,6 +394,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
     f"channels: {WIDTH}.",
-    lambda setting: "Transformers learn digits, with and without warm-up (the learning rate grows for "
-    f"{setting.warm} steps). A branch f turns x into x + f(N(x)) in pre norm, N(x + f(x)) in post norm, "
-    f"x + N(f(N(x))) in peri norm; N is {setting.row.scheme.name}.".replace(" + ", "\u00a0+\u00a0"))  # fmt: skip
+    lambda setting: "Transformers learn digits, with and without warm-up (the learning rate grows for the "
+    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps of Adam). In a block with the branch f, pre "
+    f"norm computes x + f(N(x)) and post norm N(x + f(x)); N is {setting.row.scheme.name}."
+    .replace(" + ", "\u00a0+\u00a0"))  # fmt: skip

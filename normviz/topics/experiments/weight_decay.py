@@ -301,7 +301,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"With {name}, weight decay works only like a higher learning rate."
+        return f"With {name}, weight decay is no regularizer, only a higher learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -344,17 +344,25 @@ def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) ->
     """Return sentences on the schemes whose networks with and without weight decay have equal losses, or not."""
     texts = []
     for kind, text in _REASONS.items():
-        rows = zip(setting.names, setting.rows, strict=True)
-        if names := [name for name, row in rows if outcomes[row].twin_relation == kind]:
-            texts.append(text.format(names=join_words(names, "and")).replace("With no ", "Without "))
+        found = {
+            row: name
+            for row, name in zip(setting.rows, setting.names, strict=True)
+            if outcomes[row].twin_relation == kind
+        }
+        if found:
+            rises = [outcomes[row].losses[DECAYED].mean() > outcomes[row].losses[MATCHED].mean() for row in found]
+            loss = "there decay raises the loss" if all(rises) else "the lines differ"
+            texts.append(
+                text.format(names=join_words(found.values(), "and"), loss=loss).replace("With no ", "Without ")
+            )
     return " ".join(texts)
 
 
 _REASONS = {
-    "same": "With {names}, both networks have the same loss on every batch, so weight decay does only what a higher "
-    "learning rate does, and regularizes nothing. The reason: normalization cancels the length of W, and a shorter W "
-    "only makes each step larger, relative to W.",
-    "apart": "With {names}, the length of W changes the outputs, and the lines differ.",
+    "same": "With {names}, both networks have equal outputs at every step, on test digits too, so weight decay "
+    "regularizes nothing. Normalization cancels the length of W; a W half as long only doubles the gradient, and so "
+    "quadruples each step relative to W.",
+    "apart": "With {names}, a shorter W changes the outputs, too: {loss}.",
 }
 
 _RELATION_TITLES = {"same": ": the two lines coincide", "apart": ": the two lines differ"}
@@ -395,6 +403,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "Two networks with the same initial weights and batches learn digits. One has weight decay, which "
-    "shrinks its weights W. The other has none; its learning rate η is raised until η/‖W‖², the effective learning "
-    "rate, is the same (matched rate).")  # fmt: skip
+    lambda setting: f"{setting.seeds} pairs of networks with equal initial weights and batches learn digits. One of a "
+    "pair has weight decay, which shrinks its weights W. The other has none; its learning rate η is raised at every "
+    "step so that η/‖W‖² stays equal (matched rate).")  # fmt: skip

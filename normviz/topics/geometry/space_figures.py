@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
@@ -14,6 +15,9 @@ MIN_REACH = 3.65
 
 GRADIENT_LENGTH = 1.25
 """Length of the arrow with the gradient's direction."""
+
+RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.35, 1e-3
+"""Side of the square that marks a right angle, and the largest cosine that counts as one."""
 
 CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
@@ -43,25 +47,27 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     origin = np.zeros(3)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
-    _draw_line(figure, forward.x, 2 * forward.v - forward.x, colours.mean, dash="dot")
+    _draw_line(figure, [forward.x, 2 * forward.v - forward.x], colours.mean, dash="dot")
     length = float(np.linalg.norm(forward.v))
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
     at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
     at_middle = {"side": "bottom right", "share": 0.5}
-    width = 3 if divides else 8
-    _draw_vector(
-        figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **(at_middle if is_short else at_tip)
-    )
+    wide, thin = (14, 3) if divides else (8, 8)  # on one line, so the shorter one is wide
+    place, width = (at_middle, wide) if is_short else (at_tip, thin)
+    _draw_vector(figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **place)
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
         return figure
-    _draw_line(figure, origin, 0.97 * reach / (length or 1.0) * forward.v, colours.mean, dash="dot")
-    place = at_tip if is_short else at_middle
-    _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=14, **place)  # on v
+    _draw_line(figure, [origin, 0.97 * reach / (length or 1.0) * forward.v], colours.mean, dash="dot")
+    place, width = (at_tip, thin) if is_short else (at_middle, wide)
+    _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=width, **place)
     steepness = float(np.linalg.norm(step.gradient))
     if stage == "gradient" and steepness:
-        end = forward.xhat + GRADIENT_LENGTH / steepness * step.gradient
+        ahead, back = step.gradient / steepness, -forward.xhat / CIRCLE_RADIUS
+        end = forward.xhat + GRADIENT_LENGTH * ahead
         _draw_vector(figure, forward.xhat, end, "∂L/∂x", colours.lines[1], "bottom center")
+        if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
+            _draw_line(figure, forward.xhat + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
     return figure
 
 
@@ -76,7 +82,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
         _draw_vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
             _draw_vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
-            _draw_line(figure, origin, end, colours.lines[1], dash="dot")
+            _draw_line(figure, [origin, end], colours.lines[1], dash="dot")
     return figure
 
 
@@ -93,9 +99,14 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
         _draw_text(figure, 1.5 * CIRCLE_RADIUS * (0.5 * _DEEP - 0.87 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3)):
         length = 0.65 * reach
-        _draw_line(figure, np.zeros(3), length * unit, colours.muted)
-        x, y, z = np.arange(1, int(length) + 1) * unit[:, None]
-        figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colours.muted, "size": 3}, **_QUIET)
+        _draw_line(figure, [np.zeros(3), length * unit], colours.muted)
+        numbers = np.arange(1, int(length) + 1)
+        x, y, z = numbers * unit[:, None]
+        figure.add(
+            "scatter3d", x=x, y=y, z=z, mode="markers+text", marker={"color": colours.muted, "size": 3},
+            text=list(map(str, numbers)), textposition="top right" if channel == 0 else "bottom center",
+            textfont={"color": colours.muted}, **_QUIET,
+        )  # fmt: skip
         _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
@@ -147,8 +158,8 @@ def _draw_vector(
         )  # fmt: skip
 
 
-def _draw_line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, dash: str = "solid") -> None:
-    x, y, z = np.stack([start, end]).T
+def _draw_line(figure: Figure, points: ArrayLike, colour: str, dash: str = "solid") -> None:
+    x, y, z = np.transpose(points)
     figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
 
 

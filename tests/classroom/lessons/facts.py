@@ -210,12 +210,8 @@ def lengths():
     return train_single(RateSetting()).length[:, 0]
 
 
-ACROSS = (1, 3, 1)
-"""A gradient ∂L/∂x̂ without a part along x̂."""
-
-
-def chain(dxhat=INCOMING_GRADIENT, shift=0.0, has_mean=True):
-    return compute_chain_values(np.array([3.0, 1, -1]) + shift, np.array(dxhat, float), EPS, has_mean)
+def chain(shift=0.0, has_mean=True):
+    return compute_chain_values(np.array([3.0, 1, -1]) + shift, np.array(INCOMING_GRADIENT, float), EPS, has_mean)
 
 
 def jacobian(count):

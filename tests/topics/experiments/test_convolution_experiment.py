@@ -121,18 +121,17 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_figure_and_the_verdict_have_both_differences_from_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "No: layer norm’s gap to batch norm does not shrink without padding."
-    assert "It is 0.100 with padding and 0.150 without." in seen.verdict.why
+    assert seen.headline == "Not the border: without padding the gap grows from 0.100 to 0.150."
     *points, gap = seen.figures[0].panels[0].curves
     assert [curve.name for curve in points] == ["No norm", "Batch", "Layer"]
-    assert gap.texts == ["gap 0.100", "gap 0.150"]
-    np.testing.assert_allclose((gap.high - gap.low)[:2], [0.1, 0.15])
+    assert gap.texts == ["\u2002gap<br>\u20020.100", "\u2002gap<br>\u20020.150"]
+    np.testing.assert_allclose(gap.high - gap.low, [0.1, 0.15])
 
 
 def test_the_verdict_names_the_order_of_the_schemes():
     assert judge().verdict.text == (
         "Holds in part: layer norm learns faster than no normalization, batch norm learns faster than layer norm, "
-        "but the border is not the cause"
+        "but the border does not explain this"
     )
     assert "layer norm learns not clearly faster than no normalization" in (
         judge(padded=ORDER | {"none": 0.3}).verdict.text
@@ -140,20 +139,39 @@ def test_the_verdict_names_the_order_of_the_schemes():
 
 
 @pytest.mark.parametrize(
-    ("bare", "contrast", "word", "reason"),
+    ("bare", "contrast", "word", "reason", "headline"),
     [
-        (0.21, (0.5, 1.0), "holds", "gap shrinks"),
-        (0.35, (0.5, 1.0), "holds-if", "would shrink"),
-        (0.30, (0.5, 1.0), "holds-if", "would shrink"),
-        (0.35, (0.5, 0.5), "holds-if", "do not decide"),
-        (0.20, (0.5, 0.5), "holds-if", "do not decide"),
+        (0.21, (0.5, 1.0), "holds", "gap shrinks", "Yes: without padding the gap shrinks from 0.100 to 0.010."),
+        (
+            0.35,
+            (0.5, 1.0),
+            "holds-if",
+            "gap grows",
+            "Not the border: without padding the gap grows from 0.100 to 0.150.",
+        ),
+        (
+            0.30,
+            (0.5, 1.0),
+            "holds-if",
+            "not clearly change",
+            "Not the border: the gap is 0.100 with padding, 0.100 without.",
+        ),
+        (0.35, (0.5, 0.5), "holds-if", "do not decide", "Not decided: the gap is 0.100 with padding, 0.150 without."),
+        (0.20, (0.5, 0.5), "holds-if", "do not decide", "Not decided: the gap is 0.100 with padding, 0.000 without."),
     ],
 )
-def test_the_run_without_padding_decides_the_explanation(bare, contrast, word, reason):
-    verdict = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=contrast).verdict
-    assert verdict.word == word
-    assert reason in verdict.why
-    assert verdict.condition.startswith(verdict.why)
+def test_the_run_without_padding_decides_the_explanation(bare, contrast, word, reason, headline):
+    seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=contrast)
+    assert seen.headline == headline
+    assert seen.verdict.word == word
+    assert reason in seen.verdict.why
+    assert seen.verdict.condition.startswith(seen.verdict.why)
+
+
+def test_it_is_only_said_that_all_losses_rise_without_padding_where_they_do():
+    for rise, expected in ((0.1, True), (0.0, False)):
+        why = judge(bare={key: loss + rise for key, loss in ORDER.items()}).verdict.why
+        assert ("raises all losses" in why) == expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.placement import Setting, list_jobs, report
+from normviz.topics.experiments.placement import EXPERIMENT, Setting, list_jobs, report
 from normviz.topics.experiments.placement_jobs import (
     LAYER_COUNTS,
     LEARNING_RATES,
@@ -74,7 +74,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
         ]
         np.testing.assert_allclose(alone[name], results[part][name].take([1], axis), rtol=1e-3)
     found = report(TINY, results)
-    assert [shown.key for shown in found.figures] == ["rates", "depth", "chain"]
+    assert [shown.key for shown in found.figures] == ["rates", "depth", "chain", "peri"]
     assert len(set(map(len, found.table.values()))) == 1
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_fir
     assert not report(TINY, {}).figures
     begun = {part: next(iter(part.steps())).result() for part in list_jobs(TINY)}
     assert report(TINY, begun).verdict.word == "open"
-    assert len(report(TINY, begun).figures) == 3
+    assert len(report(TINY, begun).figures) == 4
 
 
 def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
@@ -114,8 +114,9 @@ def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
     assert judge((0, 0.3)).text == (
         "Holds at learning rate 0.01: there warm-up lowers post norm’s errors from 50% to 20%. "
-        "At its best rate, post norm does not clearly need it"
+        "At 0.001 and 0.003, post norm needs no warm-up here. At 0.03, it fails even with warm-up"
     )
+    assert "At 0.001" not in judge((0.3, 0.3)).extent
     says = judge((0, 0.3)).says
     assert "At rate 0.01, the largest at which post norm learns with the warm-up, post norm clearly needs it" in says
     assert "post norm 20.0 ± 0.1% with it, 50.0 ± 0.1% without; pre norm 20.0 ± 0.1% with it, 20.0" in says
@@ -158,10 +159,8 @@ def test_a_chain_that_does_not_double_is_a_condition():
 
 
 def test_a_warm_up_that_is_longer_than_the_training_is_told():
-    for warm, expected in ((40, False), (100, True), (200, True)):
-        setting = replace(SETTING, warm=warm, steps=100)
-        (rates,) = (each for each in report(setting, made_up(setting=setting)).figures if each.key == "rates")
-        assert ("no shorter than the whole training" in rates.caption) == expected
+    for warm, expected in ((40, 40), (100, 100), (200, 100)):
+        assert f"first {expected} of 100 steps" in EXPERIMENT.test(replace(SETTING, warm=warm, steps=100))
 
 
 def test_where_nothing_is_learned_nothing_is_said():

@@ -73,12 +73,15 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "With batch norm, weight decay works only like a higher learning rate."
-    assert told.verdict.why.startswith("With batch norm, both networks have the same loss on every batch")
+    assert told.headline == "With batch norm, weight decay is no regularizer, only a higher learning rate."
+    assert told.verdict.why.startswith("With batch norm, both networks have equal outputs at every step")
     assert told.verdict.why.endswith(
-        "Without normalization, the length of W changes the outputs, and the lines differ."
+        "Without normalization, a shorter W changes the outputs, too: there decay raises the loss."
     )
-    assert "lines differ" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
+    assert "shorter W changes" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
+    results = made_up(TINY, none=SEPARATE, batch=SAME)
+    next(iter(results.values()))["losses"][-1, DECAYED] = 0.1
+    assert report(TINY, results).verdict.why.endswith("too: the lines differ.")
     assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
     assert "by up to 0.4." in told.verdict.says
 

@@ -106,11 +106,12 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         along_v = (
             "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
             if _is_shortened_by_eps(one)
-            else "It also stays the same along v, so ∂L/∂x is at a right angle to v."
+            else "It also stays the same if v grows longer, so ∂L/∂x is at a right angle to v."
         )
         return (
-            f"The rest of the network gives ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted "
-            f"line through x, x̂ stays the same, so **∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
+            "The rest of the network gives the gradient of the loss L, **∂L/∂x̂** = "
+            f"{format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted line through x, x̂ stays the same, so "
+            f"**∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
