@@ -31,7 +31,7 @@ class Curve:
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
     line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
-    with `texts` at their right, and without markers of size 0.
+    with `texts` at their `text_side`, and without markers of size 0.
     """
 
     name: str
@@ -44,13 +44,15 @@ class Curve:
     is_scatter: bool = False
     size: float = 10
     texts: Sequence[str] = ()
+    text_side: str = "right"
 
 
 @dataclass(frozen=True)
 class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
-    `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights and texts of reference lines; `span`: the
+    `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights of reference lines and the texts above
+    them, after a line break below them; `has_legend`: False if `names` say what the legend would; `span`: the
     range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are categories at
     distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes reach from −square to square
     in equal units.
@@ -68,6 +70,7 @@ class CurvePanel:
     names: Sequence[str] = ()
     pictures: Sequence[str] = ()
     square: float = 0.0
+    has_legend: bool = True
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
@@ -87,16 +90,20 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         subplot = {"row": number // columns + 1, "col": number % columns + 1}
         shifts = _separate_error_bars(panel)
         for curve in panel.curves:
-            has_entry = curve.name != "" and curve.name not in named
+            has_entry = panel.has_legend and curve.name not in named
             _draw_curve(figure, curve, colours, has_entry, subplot, shifts.get(curve.name, 1.0))
-            named[curve.name] = None
+            if has_entry:
+                named[curve.name] = None
         suffix = f"{number + 1}" if number else ""
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
         for level, name in zip(panel.levels, panel.level_names, strict=False):
-            place = {"x": 0, "xref": f"x{suffix} domain", "xanchor": "left", "yref": f"y{suffix}", "yanchor": "bottom"}
             height = np.log10(level) if "y" in panel.log else level
-            figure.add_annotation(text=name, y=height, showarrow=False, **place)
+            for x, (text, xanchor, yanchor) in enumerate(
+                zip(name.split("\n"), ("left", "right"), ("bottom", "top"), strict=False)
+            ):
+                place = {"x": x, "xref": f"x{suffix} domain", "xanchor": xanchor, "yanchor": yanchor}
+                figure.add_annotation(text=text, y=height, yref=f"y{suffix}", showarrow=False, **place)
         for mark, source in zip(panel.marks, panel.pictures, strict=False):
             size = {"sizex": 1, "sizey": 1 - PICTURE_FLOOR, "yref": "paper", "y": 1, "xref": f"x{suffix}", "x": mark}
             figure.add_picture(source=source, xanchor="center", **size)
@@ -108,7 +115,11 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "showgrid": False} if panel.names else {}
+            ends = (
+                {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "showgrid": False, "tickangle": 0}
+                if panel.names
+                else {}
+            )
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
@@ -168,7 +179,7 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
             shown |= {
                 "mode": "markers+text" if curve.size else "text",
                 "text": list(curve.texts),
-                "textposition": "middle right",
+                "textposition": f"middle {curve.text_side}",
             }
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return

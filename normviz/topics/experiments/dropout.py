@@ -12,7 +12,7 @@ from normviz.charts.curves import CurvePanel
 from normviz.charts.palette import HUES, LINE_COLOURS
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, typeset
-from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.data.digits import DIGIT_CLASSES, DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
@@ -163,7 +163,7 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes) -> Iterator[Fi
     names = [each.label.replace(" +", "<br>+") for each in shown]
     levels = ", ".join(f"{each.name} {each.final_error_text}" for each in shown)
     yield FigureSpec(
-        "ends", [CurvePanel(title, ends, "", "test error, %", marks=range(len(shown)), names=names)],
+        "ends", [CurvePanel(title, ends, "", "test error, %", marks=range(len(shown)), names=names, has_legend=False)],
         f"{title}: {levels}.",
         f"Means of {setting.seeds} networks with 95% intervals, at the learning rate that is best for each.",
     )  # fmt: skip
@@ -249,11 +249,12 @@ def _explain_changes(
     """Return sentences on the effects of the scheme at position `k` and of dropout, alone and together."""
     name = capitalize_first(setting.names[k])
     alone, both = (np.mean(ended_outcomes[k, drops].get_at_best_rate("training")[-1]) for drops in (False, True))
+    wrong = setting.relabelled * (1 - 1 / DIGIT_CLASSES)
     texts = [EXPERIMENT.why]
     if setting.relabelled and alone < both:
         texts = [
-            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of the training labels, with "
-            f"dropout {both:.0%}."
+            f"{name} alone learns more random labels by heart: it misses {alone:.0%} of training labels "
+            f"({wrong:.0%} are wrong), with dropout {both:.0%}."
         ]
     words = {1: "worse than no norm", 0: "not clearly different from no norm", -1: "better than no norm"}
     texts.append(f"On test digits, {setting.names[k]} alone is {words[signs[k, False]]}.")
@@ -265,6 +266,8 @@ def _explain_changes(
 EXPERIMENT = Experiment.of("dropout", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-    lambda setting: f"Networks learn {setting.digits} handwritten digits. {setting.relabelled:.0%} of these training "
-    f"examples have a random label. Dropout sets units to 0 at random ({setting.share:.0%} of them) in every training "
-    "step. Error: share of misread test digits, whose labels are correct.")  # fmt: skip
+    lambda setting: f"Networks learn {setting.digits} handwritten digits. "
+    + f"{setting.relabelled:.0%} of the labels are random, which tempts a network to learn them by heart. "
+    * (setting.relabelled > 0)
+    + f"Dropout sets {setting.share:.0%} of the units to 0 at random in every training step. Error: misread test "
+    "digits, whose labels are correct.")  # fmt: skip

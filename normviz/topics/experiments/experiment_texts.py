@@ -45,11 +45,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "group, even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
     ),
     ExperimentText(
-        "repair", "Repair at test time", (), "Can new statistics repair a network?",
+        "repair", "Repair at test time", (), "Can new statistics repair batch norm?",
         claim="Batch norm adapts to other pictures “by modulating the statistics” (Li et al. 2016, arXiv 1603.04779, "
         "abstract).",
-        why="The shift changes the means and variances of a layer’s inputs, so that the stored ones no longer fit. "
-        "With new ones, batch norm cancels most of the shift.",
+        why="Other pictures change the means and variances of a layer’s inputs, so that the stored ones "
+        "no longer fit. With new ones, batch norm cancels most of the change.",
     ),
     ExperimentText(
         "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
@@ -65,10 +65,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
-        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
-        "of the gains and bias matter?”).",
-        why="If β is far below −γ, almost every γ x̂ + β is negative: the ReLU outputs 0 and passes no gradient, so "
-        "nothing is learned. A large γ makes initial outputs large.",
+        claim="The initial gain and bias matter. A note on Ba et al. 2016 asks whether they do.",
+        why="With β far below −γ, almost every γ x̂ + β is negative, and the ReLU passes no gradient.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
@@ -89,9 +87,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
-        claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
-        "activations, leads to significant benefits” (Ren et al. 2017, arXiv 1611.04520, abstract).",
-        why="A large ε keeps a layer from amplifying small inputs.",
+        claim="A learned ε with “a sparse regularizer on the activations, leads to significant benefits” "
+        "(Ren et al. 2017, abstract).",
+        why="The idea: a larger ε smooths the divisor, so that small inputs are not amplified, and the L1 term makes "
+        "activations sparse.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",

@@ -188,7 +188,8 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     verdict = report.verdict
     reason = verdict.why or (why if verdict.word != "open" else "")
     st.markdown(f"### {report.headline}")
-    st.markdown(f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
+    is_said = report.headline.startswith({"holds": "Yes", "open": "Undecided"}.get(verdict.word, "The claim"))
+    st.markdown(reason if is_said and reason else f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
     with st.container(key="lead"):
         if figures:
             if figures[0].note:

@@ -153,26 +153,20 @@ def report(setting: Setting, results: Results) -> Report:
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
         "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    return Report(_format_headline(levels), figures, verdicts["D04"], table, verdicts)
+    return Report(_format_headline(setting, levels), figures, verdicts["D04"], table, verdicts)
 
 
 def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    curves = []
+    curves, marks, names = [], [], []
     for n, (k, errors) in enumerate(levels.items()):
         values = 100 * np.stack([*errors.values()])
         places = (len(VARIANTS) + 1) * n + np.arange(len(VARIANTS))
+        marks += [*places[:2], places.mean(), *places[2:]]
+        names += ["neither", "learned<br>ε", f"<br><br>{capitalize_first(setting.names[k])}", "L1<br>term", "both"]
         curve = make_band_curve(setting.labels[k], places, values, setting.styles[k], is_scatter=True)
         curves.append(replace(curve, texts=[f"{mean:.1f}" for mean in curve.y]))
-    marks = np.concatenate([curve.x for curve in curves]).tolist()
-    names = [name.replace(" ", "<br>") for name in VARIANTS] * len(curves)
-    panel = CurvePanel(
-        "Test error, by scheme and change",
-        curves,
-        "",
-        "test error, %",
-        marks=marks,
-        names=names,
-    )
+    title = "Test error, by scheme and change"
+    panel = CurvePanel(title, curves, "", "test error, %", marks=marks, names=names, has_legend=False)
     said = "; ".join(
         f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for k, each in levels.items()
@@ -208,7 +202,7 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray], verdict: 
     )  # fmt: skip
 
 
-def _format_headline(levels: Mapping[int, VariantErrors]) -> str:
+def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
     """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers, or raises."""
     if not levels:
         return NOT_TRAINED.says
@@ -217,7 +211,7 @@ def _format_headline(levels: Mapping[int, VariantErrors]) -> str:
         if count := effects.count(effect):
             answer = "In part" if "worse" in effects and "better" in effects else answer
             return f"{answer}: both clearly {change} the test error in {count} of {len(effects)} schemes."
-    return "Not here: no scheme has a clear gain from both together."
+    return f"Undecided: with {setting.seeds} networks of each kind, both make no clear difference."
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
@@ -259,9 +253,18 @@ def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> 
         f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
         f"{3 * len(signs)} comparisons.",
-        "" if any(signs) else f"With {setting.seeds} networks of each kind, chance can explain all differences.",
+        f"{EXPERIMENT.why} {_describe_largest_change(setting, errors)}",
         describe_extent(together),
     )
+
+
+def _describe_largest_change(setting: Setting, errors: Mapping[int, VariantErrors]) -> str:
+    """Return a sentence on the scheme whose mean error both together change most, if that change is not clear."""
+    k, ((_, effect), *_) = max(_compare_variants(errors), key=lambda each: abs(each[1][0][0].mean))
+    if effect != "unclear":
+        return ""
+    before, after = (f"{100 * float(np.mean(errors[k][name])):.1f}%" for name in (PLAIN, BOTH))
+    return f"Both together change {setting.names[k]} most, from {before} to {after}, which is within chance."
 
 
 def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
@@ -306,8 +309,8 @@ def _format_change(change: MeanDifference, effect: str) -> str:
 
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
-    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
-    "centred inputs or without.",
-    lambda setting: "Small modification: ε, which is added to the variance, is learned. Sparse regularizer: an L1 term "
-    "in the loss pushes the centred inputs of each normalization towards 0. Error: misread test digits, after training "
-    f"on {setting.digits}.")  # fmt: skip
+    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε fixed or learned, with an L1 term of the centred "
+    "inputs or without.",
+    lambda setting: "The term ε, which is added to the variance, is learned. Sparse regularizer: an L1 term "
+    "in the loss pulls centred inputs (minus their mean) to 0. Error: misread test digits, after training on "
+    f"{setting.digits} digits.")  # fmt: skip

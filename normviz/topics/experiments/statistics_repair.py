@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from normviz.train.dense import Dense, Digits
 
-SHIFT_NAMES = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
+SHIFT_NAMES = {"bright": "Brighter", "washed": "Paler", "dim": "Darker"}
 """Shifts of the test pictures."""
 
 SHIFT_WORDS = {
-    "bright": "the strength s is added to every pixel (0 black, 1 white), up to 1",
-    "washed": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x + s",
-    "dim": "at strength s, every pixel x (0 black, 1 white) becomes (1 − s) x",
+    "bright": "a pixel x (0 to 1) becomes min(x + s, 1)",
+    "washed": "a pixel x (0 to 1) becomes (1 − s) x + s",
+    "dim": "a pixel x (0 to 1) becomes (1 − s) x",
 }
 """The shifts in sentences."""
 
@@ -170,14 +170,15 @@ def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, Grid
     digit = load_digit_split(test=True)[0][0]
     panel = CurvePanel(
         f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures", curves,
-        "strength s of the shift", "test error, %", marks=SHIFT_LEVELS,
+        "strength s", "test error, %", marks=SHIFT_LEVELS,
         pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
     )  # fmt: skip
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals. Layer norm stores no statistics, so that none can be "
-        "renewed.",
+        f"Means of {setting.seeds} networks with 95% intervals. "
+        + ("Layer norm stores no statistics, so that none can be renewed." if setting.shift == "dim" else
+           "Layer norm subtracts a mean over units, but the change differs from unit to unit."),
     )  # fmt: skip
 
 
@@ -276,7 +277,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
     f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-    lambda setting: f"Networks learn digits, then read shifted ones: {SHIFT_WORDS[setting.shift]}. Batch norm uses "
-    f"statistics (means, variances) stored in training, or new ones of 449 or {SHOWN_BATCH_SIZE} shifted pictures. "
-    "Error: misread digits."
+    lambda setting: f"Networks learn digits, then read {SHIFT_NAMES[setting.shift].lower()} ones: "
+    f"{SHIFT_WORDS[setting.shift]}. Batch norm uses statistics (means, variances) of training, or new ones: of 449 "
+    f"other such pictures without labels, or of the {SHOWN_BATCH_SIZE} read at once. Error: misread digits."
 )  # fmt: skip

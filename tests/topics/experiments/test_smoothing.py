@@ -114,6 +114,13 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     assert {("batch", PLAIN), ("divisive", SMOOTHING), ("batch", BOTH)} < table
 
 
+def test_a_largest_change_within_chance_is_said():
+    found = report(SETTING, made_up(alone=(0.0, 0.0), both=(0.0, 0.0)))
+    assert found.headline.startswith("Undecided: with ")
+    assert "which is within chance" in found.verdict.why
+    assert "chance" not in report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0))).verdict.why
+
+
 def test_without_divisive_normalization_nothing_is_said_of_depth():
     setting = replace(SETTING, schemes=("batch",))
     results = {part: result for part, result in made_up().items() if part.row.key == "batch"}

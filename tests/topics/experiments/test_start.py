@@ -37,22 +37,22 @@ def made_up(setting, error):
         (lambda gain, bias: 0.04, "open", "0 end clearly worse and 0 clearly better", "No: no pair"),
         (
             lambda gain, bias: 0.9 if bias == -4 else 0.04, "holds-if", "7 end clearly worse and 0 clearly better",
-            "Yes: β far below −γ raises the test error from 4% to 90%.",
+            "Yes, if β starts far below −γ: 90% test error instead of 4%.",
         ),
         (
             lambda gain, bias: 0.02 if gain > 1 else 0.04, "holds-if", "0 end clearly worse and 21 clearly better",
-            "Yes: a large γ lowers the test error from 4% to 2%.",
+            "Yes, if we start with a large γ: 2% test error instead of 4%.",
         ),
         (
             lambda gain, bias: 0.04 if (gain, bias) == (1, 0) else 0.1 + 0.1 * (bias == 2), "holds",
-            "48 end clearly worse and 0", "Yes: a large β raises the test error from 4% to 20%.",
+            "48 end clearly worse and 0", "Yes, if we start with a large β: 20% test error instead of 4%.",
         ),
         (
             lambda gain, bias: 0.04 + 0.1 * (gain == 1 and bias > 0), "holds-if", "3 end clearly worse",
-            "Yes: a large β raises the test error from 4% to 14%.",
+            "Yes, if we start with a large β: 14% test error instead of 4%.",
         ),
         (lambda gain, bias: 0.9, "open", "does not learn", "No: no pair"),
-        (lambda gain, bias: 1.0 - 0.9 * ((gain, bias) != (1, 0)), "open", "does not learn", "Yes:"),
+        (lambda gain, bias: 1.0 - 0.9 * ((gain, bias) != (1, 0)), "open", "does not learn", "Yes, "),
     ],
 )  # fmt: skip
 def test_the_verdict_counts_clear_differences(error, word, said, headline):
@@ -60,6 +60,7 @@ def test_the_verdict_counts_clear_differences(error, word, said, headline):
     assert told.headline.startswith(headline)
     assert told.verdict.word == word
     assert said in told.verdict.says
+    assert "in 0 pair" not in told.verdict.why
     assert told.verdict.text.startswith("Holds for ") == (word == "holds-if")
     assert [shown.key for shown in told.figures] == ["map-layer"]
     assert len(told.table["seed"]) == len(FIRST_GAINS) * len(FIRST_BIASES) * 8
