@@ -105,7 +105,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "ones.",
     ),
     ExperimentText(
-        "placement", "Placement", (), "Pre or post norm in residual networks?",
+        "placement", "Placement", (), "Does post norm need warm-up?",
         claim="With post norm “the learning rate warm-up stage is essential”, with pre norm it is not (Xiong et al. "
         "2020, arXiv 2002.04745, section 3).",
     ),

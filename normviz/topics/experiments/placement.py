@@ -11,7 +11,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
@@ -243,15 +243,15 @@ def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
 
 
 def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: PlacementOutcomes) -> str:
-    """Return the headline: test errors without a warm-up, or the ratio of gradients until they are trained."""
-    large = _choose_largest_rate(ended_outcomes["post"][0]) if {"post", "pre"} <= ended_outcomes.keys() else None
+    """Return the headline: post norm's test errors by warm-up, or the ratio of gradients until it is trained."""
+    large = _choose_largest_rate(ended_outcomes["post"][0]) if "post" in ended_outcomes else None
     if large is not None:
-        errors = {name: ended_outcomes[name][1].errors_by_rate[large] for name in ("pre", "post")}
-        at = f"at learning rate {typeset(LEARNING_RATES[large])} without warm-up"
-        if not find_clear_differences([compare_seed_by_seed(*errors.values())])[0]:
-            return f"{capitalize_first(at)}, pre and post norm do not clearly differ."
-        (low, best), (high, worst) = sorted((float(each.mean()), name) for name, each in errors.items())
-        return f"{capitalize_first(best)} norm: {low:.0%} errors {at}, {worst} norm {high:.0%}."
+        warm, without = (each.errors_by_rate[large] for each in ended_outcomes["post"])
+        rise, rate = compare_seed_by_seed(without, warm), typeset(LEARNING_RATES[large])
+        if not find_clear_differences([rise])[0]:
+            return f"At learning rate {rate}, warm-up makes no clear difference to post norm."
+        answer, errors = "Yes" if rise.mean > 0 else "No", [f"{each.mean():.0%}" for each in (without, warm)]
+        return f"{answer}, at learning rate {rate}: {errors[0]} errors without warm-up, {errors[1]} with it."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -313,10 +313,10 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
         f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    levels = [each.errors_by_rate[large].mean() for each in pair["post"]]
     extent = (
-        f"at learning rate {typeset(LEARNING_RATES[large])}: there warm-up lowers post norm’s errors from "
-        f"{levels[1]:.0%} to {levels[0]:.0%}{_describe_spared_rates(large, *pair['post'])}"
+        f"at learning rate {typeset(LEARNING_RATES[large])}: there pre norm has "
+        f"{pair['pre'][1].errors_by_rate[large].mean():.0%} errors without warm-up"
+        f"{_describe_spared_rates(large, *pair['post'])}"
     )
     return Verdict(word, " ".join(said), extent=extent)
 
@@ -328,7 +328,7 @@ def _describe_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) 
     beyond = [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]
     return "".join(
         f". At {join_words(some, 'and')}, {text}"
-        for some, text in ((rates, "post norm needs no warm-up here"), (beyond, "it fails even with warm-up"))
+        for some, text in ((rates, "post norm needs no warm-up here"), (beyond, "post norm fails even with warm-up"))
         if some
     )
 
