@@ -208,8 +208,9 @@ def report(setting: Setting, results: Results) -> Report:
     error = np.mean(outcomes[0].get_at_best_rate("blank"))
     verdict = _judge_claim(setting, outcomes)
     answer = {"holds": "Yes", "wrong": "No"}.get(verdict.word, "Not clearly")
-    named = f"the label of {1 - error:.0%} of blank pictures; guessing names {GUESSING:.0%}"
-    return Report(f"{answer}: batch norm names {named}.", [_draw_test_errors(outcomes), course], verdict, table)
+    named = f"{1 - error:.0%} of blank pictures are named right; guessing gets {GUESSING:.0%}"
+    headline = f"{answer}: in one-class groups, {named}."
+    return Report(headline, [_draw_test_errors(outcomes), course], verdict, table)
 
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
@@ -281,7 +282,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"training. Holm's correction is for {len(found)} comparisons."
     )
     later = f"{1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right"
-    harm = f"The harm: with running averages, used after training, the same network reads only {later}."
+    harm = f"The harm: in inference, with running averages instead, the same network reads only {later}."
     why = f"{EXPERIMENT.why} {harm}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why)
@@ -295,6 +296,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
 EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    lambda setting: f"Batch norm averages over groups of {setting.group} within the batch: {setting.group - 1} digits "
-    "of one class and a blank picture with their label. Compared: layer norm, and batch norm in mixed groups, where "
-    "all pictures are shuffled and keep their labels.")  # fmt: skip
+    lambda setting: f"Networks learn the class of every picture. Batch norm averages over groups of {setting.group}: "
+    f"{setting.group - 1} digits of one class, and a blank picture with the same label. In mixed groups, all these "
+    "pictures are shuffled and keep their labels.")  # fmt: skip

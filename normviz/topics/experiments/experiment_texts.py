@@ -41,8 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="The “intra-batch communication among samples (caused by BN) leaks information” (He et al. 2020, section "
         "3.3).",
-        why="The mean of a one-class group shows its class, and batch norm subtracts it from every example of the "
-        "group, even the blank one. The mean of a mixed group shows no class, and layer norm uses no group.",
+        why="The mean of a one-class group shows its class, and batch norm subtracts it from the blank picture, too. "
+        "The mean of a mixed group shows no class, and layer norm uses no group.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair batch norm?",
@@ -110,11 +110,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "2020, arXiv 2002.04745, section 3).",
     ),
     ExperimentText(
-        "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
+        "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
         claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
         "abstract).",
         why="Spectral norm divides the discriminator’s weights by their largest singular value. This bounds its slope, "
-        "so that it cannot become too certain, but needs more steps to tell the clusters apart.",
+        "so that it cannot become too certain, but needs more steps to tell generated from real points.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

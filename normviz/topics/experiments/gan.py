@@ -333,7 +333,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: f"A GAN’s generator imitates points of {MODES} clusters (modes); it collapses if it misses modes. "
-    f"The discriminator, trained {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per "
-    "generator step, tells them from real points. A mode is covered if "
-    f"{LEAST / MODES:.1%} of the samples lie near it.")  # fmt: skip
+    lambda setting: f"A GAN’s generator imitates points of {MODES} clusters (modes); in a collapse it misses modes. "
+    f"A discriminator, trained {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator "
+    "step, tells its points from real ones. A mode is covered if at least "
+    f"{LEAST / MODES:.1%} of the generated points lie near it.")  # fmt: skip
