@@ -192,8 +192,8 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
-        "Bold: clearly unlike the usual pair (unclear if networks spread more). Always naming one digit misses 89 to "
-        "92%.",
+        "Bold: clearly different from the usual pair, by the spread of the networks. Always naming one digit misses 89 "
+        "to 92%.",
     )  # fmt: skip
 
 

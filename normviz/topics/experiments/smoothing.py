@@ -211,7 +211,7 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
         if count := effects.count(effect):
             answer = "In part" if "worse" in effects and "better" in effects else answer
             return f"{answer}: both clearly {change} the test error in {count} of {len(effects)} schemes."
-    return f"Undecided: with {setting.seeds} networks of each kind, both make no clear difference."
+    return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
@@ -264,7 +264,7 @@ def _describe_largest_change(setting: Setting, errors: Mapping[int, VariantError
     if effect != "unclear":
         return ""
     before, after = (f"{100 * float(np.mean(errors[k][name])):.1f}%" for name in (PLAIN, BOTH))
-    return f"Both together change {setting.names[k]} most, from {before} to {after}, which is within chance."
+    return f"The largest change by both is {setting.names[k]}’s, from {before} to {after}: within chance."
 
 
 def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
@@ -311,6 +311,6 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε fixed or learned, with an L1 term of the centred "
     "inputs or without.",
-    lambda setting: "The term ε, which is added to the variance, is learned. Sparse regularizer: an L1 term "
-    "in the loss pulls centred inputs (minus their mean) to 0. Error: misread test digits, after training on "
-    f"{setting.digits} digits.")  # fmt: skip
+    lambda setting: f"Networks learn {setting.digits} digits. Learned: the ε that is added to the variance. Sparse "
+    "regularizer: an L1 term in the loss pulls centred inputs (minus their mean) to 0. Error: share of misread test "
+    "digits.")  # fmt: skip

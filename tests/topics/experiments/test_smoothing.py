@@ -117,7 +117,7 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
 def test_a_largest_change_within_chance_is_said():
     found = report(SETTING, made_up(alone=(0.0, 0.0), both=(0.0, 0.0)))
     assert found.headline.startswith("Undecided: with ")
-    assert "which is within chance" in found.verdict.why
+    assert "within chance" in found.verdict.why
     assert "chance" not in report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0))).verdict.why
 
 

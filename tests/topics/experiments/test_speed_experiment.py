@@ -91,7 +91,8 @@ def test_headline_verdict_figure_and_table_have_the_same_numbers():
 def test_it_says_what_is_not_fused_only_where_that_was_counted():
     rms = dict.fromkeys([(0, 0), (0, 1), (1, 0), (1, 1)], 0.5)
     assert (
-        "layer norm to 1 (one pass over memory), RMS norm to 6." in report(SETTING, made_up(SETTING, rms)).verdict.why
+        "layer norm’s into 1 (one pass over memory), RMS norm’s into 6."
+        in report(SETTING, made_up(SETTING, rms)).verdict.why
     )
     fused = report(SETTING, made_up(SETTING, rms, ((1, 1), (11, 8)))).verdict
     assert not fused.why
