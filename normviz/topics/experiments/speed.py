@@ -344,8 +344,8 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        f"RMS norm subtracts no mean: it takes {ours} plain operations, layer norm {our_other}. But PyTorch fuses layer "
-        f"norm’s into {their_other} (one pass over memory), RMS norm’s into {theirs}."
+        f"RMS norm subtracts no mean: it takes {ours} plain operations, layer norm {our_other}. But PyTorch fuses "
+        f"layer norm’s into {their_other} (one pass over memory), RMS norm’s into {theirs}."
     ) * bool(their_other == 1 < theirs)
     return Verdict(
         judge_signs([sign for each in signs.values() for sign in each]),
