@@ -65,8 +65,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
-        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the gains and "
-        "bias matter?”).",
+        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the gains "
+        "and bias matter?”).",
         why="With β far below −γ, almost every γ x̂ + β is negative, and the ReLU passes no gradient.",
     ),
     ExperimentText(

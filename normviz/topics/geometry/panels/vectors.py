@@ -106,7 +106,7 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         along_v = (
             "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
             if _is_shortened_by_eps(one)
-            else "It also stays the same if v grows longer, so ∂L/∂x is at a right angle to v."
+            else "x̂ also stays the same if v grows longer, so ∂L/∂x is at a right angle to v."
         )
         return (
             "The rest of the network gives the gradient of the loss L, **∂L/∂x̂** = "
