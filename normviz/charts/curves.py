@@ -174,7 +174,7 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
         bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.is_scatter:
         marker = style_marker(curve.style, colours, curve.size) | ({"color": colours.ink} if curve.style < 0 else {})
-        shown = {"mode": "markers", "marker": marker, "showlegend": has_entry, "cliponaxis": False}
+        shown = {"mode": "markers", "marker": marker, "showlegend": has_entry}
         if curve.texts:
             shown |= {
                 "mode": "markers+text" if curve.size else "text",
