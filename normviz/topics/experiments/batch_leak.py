@@ -282,7 +282,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"training. Holm's correction is for {len(found)} comparisons."
     )
     later = f"{1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right"
-    harm = f"The harm: in inference, with running averages instead, the same network reads only {later}."
+    harm = f"The harm: in inference, running averages replace the group’s mean, and the network reads only {later}."
     why = f"{EXPERIMENT.why} {harm}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why)

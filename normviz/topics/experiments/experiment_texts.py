@@ -67,7 +67,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
         claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the gains "
         "and bias matter?”).",
-        why="With β far below −γ, almost every γ x̂ + β is negative, and the ReLU passes no gradient.",
+        why="With β far below −γ, almost every γ\u00a0x̂\u00a0+\u00a0β is negative, and the ReLU passes no gradient.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",

@@ -293,7 +293,7 @@ def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
         "Errors are measured with the running averages, which are no parameters. In training mode every batch moves "
         f"them to the new task, where a frozen network’s errors go from {frozen.get_errors('new')[0].mean():.0%} to "
         f"{ends[0][1]:.0%}.{' Whether parameters learn hardly matters in this mode.' if alike else ''} In "
-        f"evaluation mode they stay: if all learn, errors end at {ends[2][0]:.0%} (first task) and "
+        f"evaluation mode the averages stay: if all learn, errors end at {ends[2][0]:.0%} (first task) and "
         f"{ends[2][1]:.0%} (new task)."
     )
 

@@ -264,7 +264,7 @@ def _describe_largest_change(setting: Setting, errors: Mapping[int, VariantError
     if effect != "unclear":
         return ""
     before, after = (f"{100 * float(np.mean(errors[k][name])):.1f}%" for name in (PLAIN, BOTH))
-    return f"The largest change by both is {setting.names[k]}’s, from {before} to {after}: within chance."
+    return f"The largest change by both together is {setting.names[k]}’s, from {before} to {after}: within chance."
 
 
 def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:

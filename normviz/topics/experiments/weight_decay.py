@@ -301,7 +301,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"With {name}, weight decay acts only like a higher learning rate."
+        return f"Not as a regularizer: with {name}, it acts like a higher learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."

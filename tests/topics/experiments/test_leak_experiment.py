@@ -50,7 +50,7 @@ def test_the_verdict_is_that_of_blank_pictures_and_its_reason_says_if_inference_
     found = report(SETTING, made_up(**errors))
     assert found.verdict.word == word
     assert found.headline.startswith({"holds": "Yes", "wrong": "No:", "open": "Not clearly"}[word])
-    assert ("the same network reads only 20% of real digits right" in found.verdict.why) == (errors == {})
+    assert ("the network reads only 20% of real digits right" in found.verdict.why) == (errors == {})
 
 
 def test_a_network_that_has_not_learned_says_so():

@@ -73,7 +73,7 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "With batch norm, weight decay acts only like a higher learning rate."
+    assert told.headline == "Not as a regularizer: with batch norm, it acts like a higher learning rate."
     assert told.verdict.why.startswith("With batch norm, both networks compute the same function at every step")
     assert told.verdict.why.endswith("Without normalization, a shorter W changes the outputs, too.")
     assert "shorter W changes" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
