@@ -253,7 +253,7 @@ def _explain_changes(
     texts = [EXPERIMENT.why]
     if setting.relabelled and alone < both:
         texts = [
-            f"{name} alone learns more wrong labels by heart: {wrong:.0%} of the training labels are wrong, and it "
+            f"{name} alone learns more wrong labels by heart: {wrong:.0%} of training labels are wrong, and it "
             f"misses {alone:.0%}, with dropout {both:.0%}."
         ]
     words = {1: "worse than no norm", 0: "not clearly different from no norm", -1: "better than no norm"}

@@ -184,7 +184,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
         place = FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)
         values[place], differs[place] = 100 * np.mean(each), bool(signs.get((k, (gain, bias))))
     heat = HeatMap(
-        f"{capitalize_first(setting.names[k])}: test error, % (colours up to {MAX_SHOWN_ERROR:.0f}%)",
+        f"{capitalize_first(setting.names[k])}: test error, %",
         values, [_name_value(gain, USUAL_START[0]) for gain in FIRST_GAINS],
         [_name_value(bias, USUAL_START[1]) for bias in FIRST_BIASES],
         "initial bias β", "initial gain γ", (0.0, MAX_SHOWN_ERROR), "{:.0f}".format, differs,
@@ -193,7 +193,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart, signs: Star
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the initial γ and β, {setting.names[k]}: {ends}.",
         "Bold: clearly different from the usual pair, by the spread of the networks. Always naming one digit misses 89 "
-        "to 92%.",
+        f"to 92%. Colours end at {MAX_SHOWN_ERROR:.0f}%.",
     )  # fmt: skip
 
 
