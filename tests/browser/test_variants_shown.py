@@ -47,6 +47,7 @@ def test_a_file_is_judged_and_a_wrong_one_refused(page, server):
     send("bad.npz", b"nothing")
     expect(page.get_by_text("not a .npz file")).to_be_visible()
     page.get_by_role("button", name="Remove").first.click()
+    expect(page.get_by_text("not a .npz file")).to_be_hidden()  # a file sent before that is removed, too
     send("arrays.npz", stream.getvalue())
     expect(page.get_by_text("It was layer normalization over channels.")).to_be_visible()
 
