@@ -169,7 +169,7 @@ def build_experiment_parts(view: View) -> list[StepPart]:
     figures = [_make_report_part(each) for each in split_figure(lead) if not is_rate_figure(each)]
     below = make_text_part("below", format_words_html(f"{lead.caption}\n{verdict.says}"))
     return [
-        make_text_part("heading", format_words_html(f"### {report.headline}\n{claim}\n{lead.note}")),
+        make_text_part("heading", format_words_html(f"### {report.headline}\n{claim}")),
         *figures,
         below,
     ]

@@ -192,8 +192,6 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     st.markdown(reason if is_said and reason else f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
     with st.container(key="lead"):
         if figures:
-            if figures[0].note:
-                st.markdown(figures[0].note)
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
             st.markdown(figures[0].caption)
             about = f"{about} {describe_bands(figures[0], network_count)}"

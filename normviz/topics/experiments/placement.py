@@ -12,7 +12,7 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
     compare_seed_by_seed,
@@ -60,8 +60,8 @@ RATIO_STYLE = 4
 MAX_LEARNED_ERROR = 0.5
 """A placement learns at a rate where its mean validation error is less than this."""
 
-GUESSING_ERROR = 90
-"""Test error of guessing one of ten digits, in per cent."""
+GUESSING_ERROR = 100 * (1 - 1 / DIGIT_CLASSES)
+"""Test error of guessing the digit, in per cent."""
 
 ALIKE = 0.03
 """Difference of mean errors that is too small to call for a warm-up."""

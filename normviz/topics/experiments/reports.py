@@ -115,7 +115,6 @@ class FigureSpec:
         key: the key of its element on the page.
         panels: panels of curves, beside each other; or one heat map.
         alt: the figure in words.
-        note: how to read it, above it.
         caption: the explanation below it.
         columns: number of panels in a row.
     """
@@ -125,7 +124,6 @@ class FigureSpec:
     alt: str
     caption: str = ""
     columns: int = 2
-    note: str = ""
 
 
 @dataclass(frozen=True)

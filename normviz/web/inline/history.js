@@ -31,7 +31,8 @@
   };
   addEventListener("popstate", toTop);
   // Chromium paints its window anew with each address, and the cube's next frame waits for it. So a new query is written
-  // after that frame, or before the next thing done. Streamlit has it already, and reads the address only for no query.
+  // after that frame, or before the next thing done. Streamlit keeps the query itself; it reads an empty one from the
+  // address, so that is written at once.
   const LATER = 250; // ms
   /** @type {(() => void) | undefined} */
   let waiting;
