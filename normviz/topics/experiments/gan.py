@@ -1,7 +1,7 @@
 """GAN: how many modes of a ring of Gaussians a generator covers, by the normalization of its discriminator."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -140,7 +140,10 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    figures = [_draw_final_modes(setting, *each) for each in _group_by_steps_ahead(ended).items()]
+    pictures = [_draw_median_networks(setting, *each) for each in _group_by_steps_ahead(ended).items()]
+    figures = (
+        [replace(pictures[0], panels=[*pictures[0].panels, _draw_final_modes(ended)]), *pictures[1:]] if ended else []
+    )
     figures += [_draw_modes_by_step(begun)] if begun else []
     headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
@@ -168,27 +171,33 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, dict[int, Outcome]]:
     return {ahead: {k: each for (side, k), each in outcomes.items() if side == ahead} for ahead, _ in outcomes}
 
 
-def _draw_final_modes(setting: Setting, ahead: int, outcomes: Mapping[int, Outcome]) -> FigureSpec:
-    """Return a figure of the end with `ahead` discriminator steps: points of two networks, and all covered modes."""
-    shown = [*outcomes.values()]
-    strip = [
-        curve
-        for n, each in enumerate(shown)
-        for curve in make_network_points(
-            n, len(shown), each.final_covered_modes, each.style, each.final_covered_modes.mean()
-        )
-    ]
-    names = [f"{each.label}: {_format_final_mean(each)}" for each in shown]
-    title = f"Modes covered, {setting.seeds} networks"
+def _draw_final_modes(ended_outcomes: Outcomes) -> CurvePanel:
+    """Return a panel of the covered modes at the end: a point for each network, and a line at each mean."""
+    curves, ticks, start = [], [], 0
+    for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
+        for place, each in enumerate(outcomes.values(), start):
+            counts = each.final_covered_modes
+            curves += make_network_points(place, len(ended_outcomes), counts, each.style, counts.mean())
+            ticks.append((place, _format_final_mean(each)))
+        ticks.append((start + (len(outcomes) - 1) / 2, f"<br>{ahead} step{'s' * (ahead > 1)}"))
+        start += len(outcomes)
+    marks, names = zip(*sorted(ticks), strict=True)
+    return CurvePanel("Modes covered by each network", curves, span=(-0.4, MODES + 0.4), marks=marks, names=names)
+
+
+def _draw_median_networks(setting: Setting, ahead: int, outcomes: Mapping[int, Outcome]) -> FigureSpec:
+    """Return a figure of the points at the end with `ahead` discriminator steps, of the median networks of two schemes.
+
+    The caption explains a panel of the covered modes, too.
+    """
     steps = f"{_format_steps_ahead(ahead)} per generator step"
+    said = "; ".join(f"{each.name} {each.covered_modes_text} at {typeset(each.rate)}" for each in outcomes.values())
     return FigureSpec(
-        f"modes {ahead}", [
-            *(_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes),
-            CurvePanel(title, strip, "", "", span=(-0.4, MODES + 0.4), marks=range(len(names)), names=names),
-        ],
-        f"With {steps}, modes covered at the end, of {MODES}: "
-        f"{'; '.join(f'{each.name} {each.covered_modes_text} at {typeset(each.rate)}' for each in shown)}.",
-        f"Left: points of the network with the median number of modes. Lines: means. {capitalize_first(steps)}.", 3,
+        f"modes {ahead}",
+        [_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes],
+        f"With {steps}, modes covered at the end, of {MODES}: {said}.",
+        f"Rings: the network with the median count, {_format_steps_ahead(ahead)}. Right: all networks, and their means "
+        "(lines).", 3,
     )  # fmt: skip
 
 
@@ -207,7 +216,9 @@ def _draw_median_network(setting: Setting, outcome: Outcome) -> CurvePanel:
         Curve("", x, y, outcome.style, is_scatter=True, size=4),
         Curve("", *signs, -1, is_scatter=True, size=0, texts=["✓"] * signs.shape[1], text_side="center"),
     ]
-    return CurvePanel(f"{outcome.label}: {is_covered.sum()} of {MODES} modes", curves, square=PICTURE_REACH)
+    return CurvePanel(
+        f"{capitalize_first(outcome.label)}: {is_covered.sum()} of {MODES} modes", curves, square=PICTURE_REACH
+    )
 
 
 def _draw_modes_by_step(begun_outcomes: Outcomes) -> FigureSpec:
@@ -321,7 +332,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: f"A GAN’s generator imitates points of {MODES} clusters (modes, circles); in a collapse it misses "
-    f"modes. A discriminator, trained {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per "
-    f"generator step, tells generated from real points. Covered (✓): at least {LEAST:.0%} of the points lie in the "
-    "circle.")  # fmt: skip
+    lambda setting: "A generator learns to deceive a discriminator, which learns to tell its points from real ones, "
+    f"in {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator step. Real points "
+    f"form {MODES} modes (circles); in a collapse few are covered. ✓: at least "
+    f"{LEAST:.0%} of the points in the circle.")  # fmt: skip

@@ -43,7 +43,8 @@ def made_up(setting, modes, share=1.0, validation=None):
             chosen = np.broadcast_to(shares(np.array(validation))[:, None], judged.shape)
         results[part] = {
             "measured": np.arange(1, 21), "near": judged, "validation": chosen,
-            "points": np.zeros((len(LEARNING_RATES), setting.seeds, 5, 2)), "share": np.array(share), "device": np.array("CPU"),
+            "points": np.zeros((len(LEARNING_RATES), setting.seeds, 5, 2)), "share": np.array(share),
+            "device": np.array("CPU"),
         }  # fmt: skip
     return results
 
@@ -132,7 +133,8 @@ def test_the_headline_answers_at_the_setting_and_the_reason_says_what_one_step_c
     found = report(SETTING, made_up(SETTING, dict(zip(keys, modes, strict=True))))
     assert found.headline == headline
     assert found.verdict.why.startswith(why)
-    assert found.figures[0].panels[-1].names[1] == f"Spectral: {np.mean(modes[0]):.1f}"
+    levels = [f"{np.mean(each):.1f}" for each in modes[1::-1]]
+    assert found.figures[0].panels[-1].names[:3] == (levels[0], "<br>3 steps", levels[1])
 
 
 def test_steps_at_which_the_claim_holds_are_said():
@@ -146,9 +148,9 @@ def test_the_points_are_those_of_the_median_network_with_a_sign_at_each_covered_
     points = results[list_jobs(SETTING)[0]]["points"]
     points[:, 2] = [[1.0, 2.0], [99.0, 0.0], [np.nan, 0.0], [0.0, 0.0], [0.5, 0.5]]
     panel, other, _ = report(SETTING, results).figures[0].panels
-    circles, cloud, signs = panel.curves
+    _, cloud, signs = panel.curves
     assert panel.title == "No norm: 3 of 8 modes"
-    assert other.title == "Spectral: 8 of 8 modes"
+    assert other.title == "Spectral norm: 8 of 8 modes"
     assert cloud.x.tolist() == [1.0, 0.0, 0.5]
     assert len(signs.texts) == len(signs.x) == 3
 
@@ -157,7 +159,7 @@ def test_a_point_is_a_network_and_equal_ones_are_beside_each_other():
     modes = {(key, ahead): FEW for key in ("spectral", "none") for ahead in (3, 1)}
     dots, mean, *_ = report(SETTING, made_up(SETTING, modes)).figures[0].panels[-1].curves
     np.testing.assert_allclose(dots.y, [2, 2, 2, 3])
-    np.testing.assert_allclose(dots.x, [-0.06, 0, 0.06, 0], atol=1e-9)
+    np.testing.assert_allclose(dots.x, [-0.12, 0, 0.12, 0], atol=1e-9)
     np.testing.assert_allclose(mean.y, 2.25)
 
 
