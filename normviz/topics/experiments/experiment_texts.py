@@ -66,8 +66,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
         claim="“Does the initialization of the gains and bias matter?” (notes on Ba et al. 2016).",
-        why="The normalized x̂ is rarely larger than 2. So with β\u00a0≤\u00a0−2γ, γ\u00a0x̂\u00a0+\u00a0β is almost always "
-        "negative: the ReLU gives 0 and passes no gradient, and the network hardly learns.",
+        why="A normalized x̂ rarely exceeds 2. So with β\u00a0≤\u00a0−2γ, γ\u00a0x̂\u00a0+\u00a0β is almost always "
+        "negative: the ReLU gives 0 and passes no gradient.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",

@@ -88,7 +88,7 @@ def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
     texts = np.where(np.isnan(heat.values), "", np.vectorize(heat.written, otypes=[object])(heat.values))
     line = {"color": colours.ink, "width": 2}
     for (row, column), label in heat.marked.items():
-        texts[row, column] += f"<br>{label}"
+        texts[row, column] += f" ({label})"
         ends = {"x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.44, "y1": row + 0.44}
         figure.add_shape(type="rect", line=line, **ends)
     figure.add_heatmap(
@@ -98,7 +98,8 @@ def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
         texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip
     if heat.border:
-        x, y = np.repeat(heat.border, 2) - 0.5, np.arange(len(heat.border)).repeat(2) + [-0.5, 0.5] * len(heat.border)
+        x = np.repeat(heat.border, 2)[: 2 * np.count_nonzero(heat.border) + 1] - 0.5  # ends at the left edge
+        y = np.repeat(np.arange(len(heat.border) + 1), 2)[1 : len(x) + 1] - 0.5
         figure.add_scatter(x=x, y=y, mode="lines", line=line | {"width": 5}, hoverinfo="skip", showlegend=False)
     for update, names, title in (
         (figure.update_xaxes, heat.columns, heat.x),

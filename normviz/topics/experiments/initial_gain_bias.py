@@ -1,6 +1,6 @@
 """Initial values of gain and bias: networks that start from every pair of them, with any scheme."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,10 +46,10 @@ MOSTLY_OFF = "β ≤ −2γ"
 
 REGIONS: dict[str, Callable[[float, float], bool]] = {
     MOSTLY_OFF: lambda gain, bias: bias <= -2 * gain,
-    "a small γ": lambda gain, _: gain < 1,
-    "a large γ": lambda gain, _: gain > 1,
-    "a small β": lambda _, bias: bias < 0,
-    "a large β": lambda _, bias: bias > 0,
+    "γ < 1": lambda gain, _: gain < 1,
+    "γ > 1": lambda gain, _: gain > 1,
+    "β < 0": lambda _, bias: bias < 0,
+    "β > 0": lambda _, bias: bias > 0,
 }
 """Parts of the grid of pairs by their names in the headline: functions (γ, β) -> True inside."""
 
@@ -215,7 +215,7 @@ def _format_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]
         return f"No: no pair clearly changes the test error of {usual:.0f}%."
     where, most, is_only = _find_region(means, clear)
     end = f"{'up' if means[most] > usual else 'down'} to {means[most]:.0f}%"
-    return f"{'Only' if is_only else 'Yes,'} with {where} at the start: {end} error instead of {usual:.0f}%."
+    return f"{'Only' if is_only else 'Yes,'} with initial {where}: {end} error instead of {usual:.0f}%."
 
 
 def _find_region(
@@ -261,19 +261,24 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], fo
     if not count:
         return Verdict("open", " ".join(texts), condition)
     word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
-    regions = {}
+    regions, others = {}, []
     for k, errors in sorted(ended_errors.items()):
+        means = {at: 100 * float(np.mean(each)) for at, each in errors.items()}
         if clear := [at for scheme, at in found if scheme == k and found[k, at]]:
-            where, _, is_only = _find_region({at: float(np.mean(each)) for at, each in errors.items()}, clear)
-            regions[where if is_only else f"most of all {where}"] = where
-    is_dead = [*regions] == [MOSTLY_OFF] and "none" not in setting.schemes
-    extent = f"with {join_words([*regions], 'and')} at the start"
-    return Verdict(word, " ".join(texts), condition, EXPERIMENT.why if is_dead else "", extent)
+            where, _, is_only = _find_region(means, clear)
+            regions[where if is_only else f"{where} most of all"] = where
+        others += [mean for at, mean in means.items() if not REGIONS[MOSTLY_OFF](*at)]
+    why = ""
+    if [*regions] == [MOSTLY_OFF] and "none" not in setting.schemes:
+        span = f"{min(others):.0f} to {max(others):.0f}%"
+        why = f"{EXPERIMENT.why} Elsewhere, the errors of {span} do not clearly differ from the usual start."
+    extent = f"with initial {join_words([*regions], 'and')}" if regions else ""
+    return Verdict(word, " ".join(texts), condition, why, extent)
 
 
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; means of "
     f"{setting.seeds} networks, each pair at its best learning rate.",
-    lambda setting: "Each layer computes ReLU(γ\u00a0x̂\u00a0+\u00a0β) from its normalized input x̂. We train networks on "
-    f"digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} initial pairs of γ and β, which training then changes. Test "
-    f"error: share of misread test digits, {GUESSING_ERROR:.0f}% by guessing.")  # fmt: skip
+    lambda setting: "Each layer computes ReLU(γ\u00a0x̂\u00a0+\u00a0β) from its normalized input x̂. We train networks "
+    f"on digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} initial pairs of γ and β, which training then changes. "
+    f"Test error: share of misread test digits, about {GUESSING_ERROR:.0f}% by guessing.")  # fmt: skip
