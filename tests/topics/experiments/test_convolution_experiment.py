@@ -123,7 +123,7 @@ def test_the_figure_and_the_verdict_have_both_differences_from_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
     assert seen.headline == "Not the border: without padding the gap grows from 0.100 to 0.150."
     *points, gap = seen.figures[0].panels[0].curves
-    assert [curve.name for curve in points] == ["No norm", "Batch", "Layer"]
+    assert [curve.name for curve in points] == ["no norm", "batch norm", "layer norm"]
     assert gap.texts == ["\u2002gap<br>\u20020.100", "\u2002gap<br>\u20020.150"]
     np.testing.assert_allclose(gap.high - gap.low, [0.1, 0.15])
 

@@ -125,7 +125,7 @@ def test_the_headline_has_the_modes_at_the_setting_and_says_what_one_step_change
     keys = [(key, ahead) for ahead in (3, 1) for key in ("spectral", "none")]
     found = report(SETTING, made_up(SETTING, dict(zip(keys, modes, strict=True))))
     assert found.headline == headline
-    assert found.figures[0].panels[0].names[1] == f"Spectral: {np.mean(modes[0]):.1f}"
+    assert found.figures[0].panels[0].names[1] == f"spectral norm: {np.mean(modes[0]):.1f}"
 
 
 def test_steps_at_which_the_claim_does_not_hold_have_their_modes_and_the_networks_that_cover_none():
