@@ -65,9 +65,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
-        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the gains "
-        "and bias matter?”).",
-        why="With β far below −γ, almost every γ\u00a0x̂\u00a0+\u00a0β is negative, and the ReLU passes no gradient.",
+        claim="“Does the initialization of the gains and bias matter?” (notes on Ba et al. 2016).",
+        why="A normalized x̂ rarely exceeds 2. So with β\u00a0≤\u00a0−2γ, γ\u00a0x̂\u00a0+\u00a0β is almost always "
+        "negative: the ReLU gives 0 and passes no gradient.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
@@ -78,8 +78,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
-        claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, arXiv "
-        "1706.05350, abstract).",
+        claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, "
+        "abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
         "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
