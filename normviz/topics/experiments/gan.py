@@ -1,7 +1,7 @@
 """GAN: how many modes of a ring of Gaussians a generator covers, by the normalization of its discriminator."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
 
@@ -140,10 +140,10 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    pictures = [_draw_median_networks(setting, *each) for each in _group_by_steps_ahead(ended).items()]
-    figures = (
-        [replace(pictures[0], panels=[*pictures[0].panels, _draw_final_modes(ended)]), *pictures[1:]] if ended else []
-    )
+    figures = [
+        _draw_median_networks(setting, ahead, outcomes, () if number else (_draw_final_modes(ended),))
+        for number, (ahead, outcomes) in enumerate(_group_by_steps_ahead(ended).items())
+    ]
     figures += [_draw_modes_by_step(begun)] if begun else []
     headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
@@ -173,7 +173,9 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, dict[int, Outcome]]:
 
 def _draw_final_modes(ended_outcomes: Outcomes) -> CurvePanel:
     """Return a panel of the covered modes at the end: a point for each network, and a line at each mean."""
-    curves, ticks, start = [], [], 0
+    curves: list[Curve] = []
+    ticks: list[tuple[float, str]] = []
+    start = 0
     for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
         for place, each in enumerate(outcomes.values(), start):
             counts = each.final_covered_modes
@@ -185,19 +187,21 @@ def _draw_final_modes(ended_outcomes: Outcomes) -> CurvePanel:
     return CurvePanel("Modes covered by each network", curves, span=(-0.4, MODES + 0.4), marks=marks, names=names)
 
 
-def _draw_median_networks(setting: Setting, ahead: int, outcomes: Mapping[int, Outcome]) -> FigureSpec:
+def _draw_median_networks(
+    setting: Setting, ahead: int, outcomes: Mapping[int, Outcome], counts: Sequence[CurvePanel]
+) -> FigureSpec:
     """Return a figure of the points at the end with `ahead` discriminator steps, of the median networks of two schemes.
 
-    The caption explains a panel of the covered modes, too.
+    A panel of the covered `counts`, if there is one, stands at the right.
     """
     steps = f"{_format_steps_ahead(ahead)} per generator step"
     said = "; ".join(f"{each.name} {each.covered_modes_text} at {typeset(each.rate)}" for each in outcomes.values())
     return FigureSpec(
         f"modes {ahead}",
-        [_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes],
+        [*(_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes), *counts],
         f"With {steps}, modes covered at the end, of {MODES}: {said}.",
-        f"Rings: the network with the median count, {_format_steps_ahead(ahead)}. Right: all networks, and their means "
-        "(lines).", 3,
+        f"Rings: the network with the median count, {_format_steps_ahead(ahead)}."
+        + " Right: all networks, and their means (lines)." * len(counts), 3,
     )  # fmt: skip
 
 
@@ -210,11 +214,11 @@ def _draw_median_network(setting: Setting, outcome: Outcome) -> CurvePanel:
     is_covered = outcome.result["near"][-1][place] >= LEAST
     points = outcome.result["points"][place]
     x, y = points[(np.abs(points) < PICTURE_REACH).all(-1)].T
-    signs = SIGN_DISTANCE / RADIUS * compute_mode_centres()[is_covered].T
+    signs_x, signs_y = SIGN_DISTANCE / RADIUS * compute_mode_centres()[is_covered].T
     curves = [
         _make_mode_circles(setting.deviation),
         Curve("", x, y, outcome.style, is_scatter=True, size=4),
-        Curve("", *signs, -1, is_scatter=True, size=0, texts=["✓"] * signs.shape[1], text_side="center"),
+        Curve("", signs_x, signs_y, -1, is_scatter=True, size=0, texts=["✓"] * len(signs_x), text_side="center"),
     ]
     return CurvePanel(
         f"{capitalize_first(outcome.label)}: {is_covered.sum()} of {MODES} modes", curves, square=PICTURE_REACH
