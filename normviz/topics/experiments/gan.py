@@ -55,7 +55,7 @@ CLAIMED = ("none", "spectral")
 """The schemes that the claim compares."""
 
 SPECTRAL_EFFECTS = {1: "spectral norm covers more", 0: "no difference is clear", -1: "spectral norm covers fewer"}
-"""What spectral norm changes, by the sign of the difference in covered modes."""
+"""Effects of spectral norm in words, by the sign of the difference in covered modes."""
 
 PICTURE_REACH, SIGN_DISTANCE = 1.38 * RADIUS, 1.25 * RADIUS
 """Half the side of a picture of generated points, and the distance of a sign at a covered mode from the origin."""

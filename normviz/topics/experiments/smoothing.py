@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTH)
 
-    seeds: int = integer(24, 2, 32, label="Networks of each kind", help="Each from a seed of its own.")
+    seeds: int = integer(24, 2, 24, label="Networks of each kind", help="Each from a seed of its own.")
     schemes: tuple[str, ...] = declare_schemes(("batch", "layer", "divisive"), SMOOTHED_SCHEMES)
     radius: int = integer(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
