@@ -112,10 +112,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
-        claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
-        "abstract).",
-        why="Spectral norm divides the discriminator’s weights by their largest singular value. This bounds its slope, "
-        "so that it cannot become too certain, but needs more steps to tell generated from real points.",
+        claim="GAN generators “fail to learn the multimodal structure” of data; spectral norm helps (Miyato et al. "
+        "2018, section 1).",
+        why="Spectral norm divides each weight matrix of the discriminator by its largest singular value, which bounds "
+        "its slope. The generator follows this slope; without a bound, a few modes can attract all points.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

@@ -13,9 +13,9 @@ from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
 def split_figure(spec: FigureSpec) -> list[FigureSpec]:
-    """Split a figure into one per panel, so that a phone stacks them; heat maps and square panels stay together."""
+    """Split a figure into one per panel, so that a phone stacks them."""
     panels = spec.panels
-    if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
+    if isinstance(panels, HeatMap) or len(panels) < 2:
         return [spec]
     return [
         replace(
