@@ -65,7 +65,7 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 
 def compute_loss_excess(outcomes: Mapping[str, Outcome], key: str = "layer") -> np.ndarray:
     """Return the share by which a scheme's training loss exceeds batch norm's, (seeds,); NaN where both diverged."""
-    with np.errstate(invalid="ignore"):  # ∞ / ∞
+    with np.errstate(invalid="ignore", divide="ignore"):  # ∞ / ∞, or networks without numbers
         return outcomes[key].mean_losses / outcomes["batch"].mean_losses - 1
 
 

@@ -109,6 +109,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "placement", "Placement", (), "Does post norm need warm-up?",
         claim="With post norm “the learning rate warm-up stage is essential”, with pre norm it is not (Xiong et al. "
         "2020, section 3).",
+        rules=f"{COMPARISON_RULES} Xiong et al. (2020) is arXiv 2002.04745.",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
