@@ -77,7 +77,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "Batch norm only adds the noise of its batch statistics.",
     ),
     ExperimentText(
-        "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay regularize batch norm?",
+        "weight-decay", "Weight decay and batch norm", ("B11",), "Does batch norm cancel weight decay?",
         claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, "
         "abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
