@@ -104,14 +104,16 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return "v is 0 and has no direction that a step could turn."
     if stage == "gradient":
         along_v = (
-            "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
+            "partly: because of ε, a longer v makes x̂ a little longer."
             if _is_shortened_by_eps(one)
-            else "x̂ also stays the same if v grows longer, so ∂L/∂x is at a right angle to v."
+            else "a longer v does not change x̂ either."
         )
         return (
             "The rest of the network gives the gradient of the loss L, **∂L/∂x̂** = "
-            f"{format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted line through x, x̂ stays the same, so "
-            f"**∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
+            f"{format_vector(np.array(INCOMING_GRADIENT))}. Two parts of it do not reach x:\n\n"
+            "- **its mean**: the same number added to all x (dotted line through x) does not change x̂.\n"
+            f"- **its part along v**: {along_v}\n\n"
+            f"What is left, divided by s, is **∂L/∂x** = {format_vector(long.gradient)}."
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
