@@ -16,10 +16,10 @@ MIN_REACH = 3.65
 GRADIENT_LENGTH = 1.6
 """Length of the arrow with the gradient's direction."""
 
-OFFSET = 0.08
+OFFSET = 0.11
 """Distance of the arrows v and x̂, which have one direction, from the line between them."""
 
-RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.35, 1e-3
+RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.5, 1e-3
 """Side of the square that marks a right angle, and the largest cosine that counts as one."""
 
 CIRCLE_POINTS = 72
@@ -40,8 +40,8 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
 
-    Dotted lines join all x with this v, and all v with this x̂. The stage "gradient" adds an arrow of fixed length with
-    the direction of ∂L/∂x, and to the same scale ∂L/∂x̂ in the plane and the part along v that ∂L/∂x lacks.
+    A dotted line joins x with v, at first all x with this v. The stage "gradient" adds an arrow of fixed length with
+    the direction of ∂L/∂x, and to the same scale ∂L/∂x̂ / s in the plane and the part along v that ∂L/∂x lacks.
     """
     colours, forward = THEMES[theme], step.before
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
@@ -51,7 +51,7 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     inner = {"middle right": "top left", "middle left": "top right"}[side]  # off the numbers of the axes
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], inner if divides else side)
-    _draw_line(figure, [forward.x, 2 * forward.v - forward.x], colours.mean, dash="dot")
+    _draw_line(figure, [forward.x, forward.v if divides else 2 * forward.v - forward.x], colours.mean, dash="dot")
     length = float(np.linalg.norm(forward.v))
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
     at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
@@ -61,7 +61,6 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
         return figure
-    _draw_line(figure, [origin, 0.97 * reach / (length or 1.0) * forward.v], colours.mean, dash="dot")
     place = at_tip if is_short else at_middle
     _draw_vector(figure, -beside, forward.xhat - beside, "x̂ = v / s", colours.divides, **place)
     steepness = float(np.linalg.norm(step.gradient))
@@ -70,9 +69,9 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
         end = forward.xhat + GRADIENT_LENGTH * ahead
         incoming = np.array(INCOMING_GRADIENT) / forward.divisor
         start = forward.xhat + GRADIENT_LENGTH / steepness * (incoming - incoming.mean())
-        _draw_vector(figure, forward.xhat, start, "∂L/∂x̂ in the plane", colours.lines[1], "bottom center", width=3)
-        _draw_line(figure, [start, end], colours.lines[1], dash="dot")
-        _draw_vector(figure, forward.xhat, end, "∂L/∂x", colours.lines[1], "middle right")
+        _draw_vector(figure, forward.xhat, start, "2", colours.lines[1], "bottom center", width=3)
+        _draw_line(figure, [start, end], colours.lines[1], dash="dash")
+        _draw_vector(figure, forward.xhat, end, "3: ∂L/∂x", colours.lines[1], "middle right")
         if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
             _draw_line(figure, forward.xhat + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
     return figure
@@ -109,9 +108,10 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
         _draw_line(figure, [np.zeros(3), length * unit], colours.muted)
         numbers = np.arange(1, int(length) + 1)
         x, y, z = numbers * unit[:, None]
+        side = "bottom left" if channel == 0 else "bottom center"
         figure.add(
             "scatter3d", x=x, y=y, z=z, mode="markers+text", marker={"color": colours.muted, "size": 3},
-            text=list(map(str, numbers)), textposition="top right" if channel == 0 else "bottom center",
+            text=[*[""] * (len(numbers) - 1), str(numbers[-1])], textposition=side,
             textfont={"color": colours.muted}, **_QUIET,
         )  # fmt: skip
         _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")

@@ -81,7 +81,7 @@ def format_stage_headline(example: ThreeChannelExample) -> str:
         return "Here a gradient step does not turn the vector."
     if stage == "gradient":
         is_inside = _is_shortened_by_eps(long.before)
-        return "The gradient lies in the plane." if is_inside else "The gradient is at a right angle to v."
+        return "∂L/∂x lies in the plane." if is_inside else "∂L/∂x is at a right angle to v."
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
@@ -103,17 +103,18 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
     if stage == "gradient":
-        along_v = (
-            "partly: because of ε, a longer v makes x̂ a little longer."
+        scaled = np.array(INCOMING_GRADIENT) / one.divisor
+        part, why = (
+            ("some of its part", "Because of ε, a longer v makes x̂ longer.")
             if _is_shortened_by_eps(one)
-            else "a longer v does not change x̂ either."
+            else ("its part", "A longer v does not change x̂.")
         )
         return (
-            "The rest of the network gives the gradient of the loss L, **∂L/∂x̂** = "
-            f"{format_vector(np.array(INCOMING_GRADIENT))}. Two parts of it do not reach x:\n\n"
-            "- **its mean**: the same number added to all x (dotted line through x) does not change x̂.\n"
-            f"- **its part along v**: {along_v}\n\n"
-            f"What is left, divided by s, is **∂L/∂x** = {format_vector(long.gradient)}."
+            f"The rest of the network gives, for example, **∂L/∂x̂** = {format_vector(np.array(INCOMING_GRADIENT))}. "
+            "On the way back to x:\n\n"
+            f"1. Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
+            f"2. Subtract the mean: {format_vector(scaled - scaled.mean())}. A shift of x does not change x̂.\n"
+            f"3. Subtract {part} along v: {format_vector(long.gradient)} = **∂L/∂x**. {why}"
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
