@@ -21,6 +21,9 @@ BOTTOM_MARGIN = 112
 PICTURE_FLOOR = 0.8
 """Lower end of the pictures above a panel, as a share of the height of the figure without its margins."""
 
+END_SHARE = 0.2
+"""Share of the x axis that the name of a reference line takes at an end."""
+
 BAR_SPREAD = 0.012
 """Distance between error bars at one x, as a share of a logarithmic axis."""
 
@@ -52,10 +55,10 @@ class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights of reference lines and the texts above
-    them, after a line break below them; `has_legend`: False if `names` say what the legend would; `span`: the
+    them; `has_legend`: False if `names` say what the legend would; `span`: the
     range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are categories at
-    distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes reach from −square to square
-    in equal units.
+    distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes, which are not drawn, reach
+    from −square to square in equal units.
     """
 
     title: str
@@ -99,17 +102,16 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
         for level, name in zip(panel.levels, panel.level_names, strict=False):
             height = np.log10(level) if "y" in panel.log else level
-            for x, (text, xanchor, yanchor) in enumerate(
-                zip(name.split("\n"), ("left", "right"), ("bottom", "top"), strict=False)
-            ):
-                place = {"x": x, "xref": f"x{suffix} domain", "xanchor": xanchor, "yanchor": yanchor}
-                figure.add_annotation(text=text, y=height, yref=f"y{suffix}", showarrow=False, **place)
+            place = {"xref": f"x{suffix} domain", "yref": f"y{suffix}", "yanchor": "bottom", "showarrow": False}
+            end = find_free_end(panel, level)
+            figure.add_annotation(text=name, x=end, xanchor=("left", "right")[end], y=height, **place)
         for mark, source in zip(panel.marks, panel.pictures, strict=False):
             size = {"sizex": 1, "sizey": 1 - PICTURE_FLOOR, "yref": "paper", "y": 1, "xref": f"x{suffix}", "x": mark}
             figure.add_picture(source=source, xanchor="center", **size)
             figure.update_yaxes(domain=[0, PICTURE_FLOOR - 0.02], **subplot)
         figure.update_xaxes(
-            title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
+            title={"text": panel.x + " (log scale)" * ("x" in panel.log), "standoff": 4}
+            | ({} if panel.x else {"font": {"size": 1}}),  # Plotly leaves room for an empty title, too
             **(_make_log_axis([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
             **subplot,
         )
@@ -128,13 +130,30 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
         if panel.square:
-            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
+            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "visible": False}
             figure.update_xaxes(**reach, **subplot)
             figure.update_yaxes(**reach, scaleanchor=f"x{suffix}", **subplot)
     figure.update_xaxes(automargin=True)  # below category names of several lines
-    bottom = BOTTOM_MARGIN if len(named) > 1 else 50  # less without a legend
+    # Less without a legend; names of categories take their own room.
+    bottom = BOTTOM_MARGIN if len(named) > 1 else 50 if any(panel.x for panel in panels) else 20
     margin = {"t": 34, "b": bottom, "l": 55, "r": 20}  # half of a number at the end of the axis
+    if all(panel.square for panel in panels):
+        margin |= {"b": 10, "l": 10}  # no axes
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
+
+
+def find_free_end(panel: CurvePanel, level: float) -> int:
+    """Return the end of the line at `level` that is farther from the curves: 0 for the left end, 1 for the right.
+
+    Example:
+        >>> find_free_end(CurvePanel("", [Curve("", np.arange(3), np.array([5, 7, 89]))]), level=90)
+        0
+    """
+    x, y = (np.concatenate([np.ravel(getattr(curve, axis)) for curve in panel.curves]) for axis in "xy")
+    x, y = (np.log10(each) if axis in panel.log else each for axis, each in (("x", x), ("y", y)))
+    away = np.abs(y - (np.log10(level) if "y" in panel.log else level))
+    ends = (away[np.abs(x - end) <= END_SHARE * np.ptp(x)] for end in (x.min(), x.max()))
+    return int(np.argmax([np.nan_to_num(each, nan=np.inf).min() for each in ends]))
 
 
 def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
@@ -171,7 +190,7 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
     bars = {}
     if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
         reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
-        bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
+        bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 3, **reach}}
     if curve.is_scatter:
         marker = style_marker(curve.style, colours, curve.size) | ({"color": colours.ink} if curve.style < 0 else {})
         shown = {"mode": "markers", "marker": marker, "showlegend": has_entry}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from normviz.charts.curves import Curve, CurvePanel
+from normviz.charts.curves import CurvePanel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import integer, number_choice
 from normviz.core.text import join_words, typeset
@@ -215,8 +215,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
     """Return a figure of the right answers of each network on blank pictures and on digits."""
-    above = np.array([100 * GUESSING + 6])  # the words stand over the line, between two points
-    guess = Curve("", np.array([0.08]), above, -1, is_scatter=True, size=0, texts=[f"guessing: {GUESSING:.0%}"])
     panels = []
     for test, title in DRAWN_TESTS.items():
         points = [
@@ -228,8 +226,8 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
         names = [f"{label}: {point.y[0]:.0f}%" for label, point in zip(NETWORK_LABELS, points, strict=True)]
         panels.append(
             CurvePanel(
-                title, [*points, guess], "", "right answers, %", levels=(100 * GUESSING,), span=(-5, 105),
-                marks=range(len(outcomes)), names=names,
+                title, points, "", "right answers, %", levels=(100 * GUESSING,),
+                level_names=(f"guessing: {GUESSING:.0%}",), span=(-5, 105), marks=range(len(outcomes)), names=names,
             )
         )  # fmt: skip
     said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())

@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 from normviz.charts.palette import THEMES
 from normviz.charts.style import style_curve
 from normviz.core.errors import InvalidInput
-from normviz.core.registry import SCHEMES
 from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
 from normviz.topics.experiments.state import (
@@ -44,7 +43,8 @@ def show_question(view: View) -> None:
     """Show the question of the view's experiment as a title, the claim that it tests, and how it tests it."""
     experiment = get_shown_experiment(view)
     with st.container(key="question"):
-        st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
+        label = "Question" if "?" in experiment.claim else "Claim"
+        st.markdown(f"# {experiment.question}\n**{label}:** {experiment.claim}")
         with suppress(InvalidInput):  # which the page shows in place of the results
             st.markdown(f"**Test:** {experiment.test(build_shown_setting(view))}")
 
@@ -84,10 +84,10 @@ def colour_schemes(view: View, styles: Mapping[str, int], theme: str) -> None:
     if "schemes" in given and setting.has_scheme_curves:
         frequent = get_declarations(setting)["schemes"].default
         row = list_frequent_schemes(_list_scheme_options(view), frequent, given["schemes"])
-        labels = {each: SCHEMES[each].label for each in given["schemes"]}
+        shown = build_shown_setting(view)
         colours = {
-            each: str(style_curve(styles[label], THEMES[theme])["color"])
-            for each, label in labels.items()
+            each.key: str(style_curve(styles[label], THEMES[theme])["color"])
+            for each, label in zip(shown.rows, shown.labels, strict=True)
             if label in styles
         }
         colour_scheme_buttons(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)

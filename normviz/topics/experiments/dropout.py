@@ -123,7 +123,7 @@ def list_jobs(setting: Setting) -> list[DropoutTraining]:
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
-    """Return names of the scheme at position `k`: "batch norm with dropout", and "Batch + dropout" for figures."""
+    """Return names of the scheme at position `k`: "batch norm with dropout", and "batch norm + dropout" for figures."""
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 

@@ -198,8 +198,11 @@ class ComparisonSetting(Setting):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the schemes in figures."""
-        return tuple(row.scheme.label for row in self.rows)
+        """The names of the schemes in figures: as in sentences, or shorter."""
+        return tuple(
+            row.scheme.label.lower() if row.key == "none" or row.scheme.is_custom else name
+            for row, name in zip(self.rows, self.names, strict=True)
+        )
 
     @property
     def styles(self) -> tuple[int, ...]:

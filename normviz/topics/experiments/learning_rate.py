@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from normviz.charts.curves import Curve, CurvePanel
+from normviz.charts.curves import CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, real
 from normviz.core.text import capitalize_first, typeset
@@ -155,16 +155,14 @@ def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) ->
             shown, lambda each: each.errors_by_rate, rates, lambda errors: np.clip(100 * errors, 0, 100)
         )
     ]
-    above = np.array([100 * setting.most + 6])  # the words stand over the line
-    limit = Curve("", np.array([rates[-5]]), above, -1, is_scatter=True, size=0, texts=[f"limit: {setting.most:.0%}"])
     panels = [
         CurvePanel(
             "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)),
             names=names,
         ),
         CurvePanel(
-            "Mean error at the end, by learning rate", [*errors, limit], "learning rate", "misread, %", "x",
-            levels=(100 * setting.most,),
+            "Mean error at the end, by learning rate", errors, "learning rate", "misread, %", "x",
+            levels=(100 * setting.most,), level_names=(f"limit: {setting.most:.0%}",),
         ),
     ]  # fmt: skip
     return FigureSpec(

@@ -232,7 +232,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
                 f"{capitalize_first(way)}: RMS norm / layer norm",
                 {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)}, PASS_STYLES, found, "time ratio",
             ),
-            span=span, level_names=("slower ↑\nfaster ↓",),
+            span=span, level_names=("RMS norm slower ↑",),
         )
         for w, way in enumerate(IMPLEMENTATION_NAMES)
     ]  # fmt: skip

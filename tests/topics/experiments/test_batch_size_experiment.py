@@ -143,7 +143,7 @@ def test_a_scheme_that_does_not_learn_is_named():
     setting = replace(SETTING, schemes=("none", "batch", "instance"))
     found = made_up(lambda n: 0.02 + 1 / n, lambda n: 0.9, setting)
     (caption,) = (figure.caption for figure in report(setting, found).figures if figure.key == "sizes")
-    assert "Instance" in caption
+    assert "instance norm" in caption
     assert "no normalization" in report(setting, found).verdict.says  # with what batch norm is compared instead
 
 

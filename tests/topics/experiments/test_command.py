@@ -158,7 +158,7 @@ def test_a_scheme_of_one_s_own_goes_both_ways():
     setting = EXPERIMENTS["batch-size"].setting(schemes=("layer", "custom"), own=own)
     words = shlex.split(command_of(EXPERIMENTS["batch-size"], setting))[2:]
     assert experiment.parse_words(words).settings == [setting]
-    assert setting.labels == ("Layer", "Custom + spectral")
+    assert setting.labels == ("layer norm", "custom + spectral")
     assert setting.names[1] == "a scheme of your own behind spectral norm"
     with pytest.raises(InvalidInput):
         experiment.parse_words(["batch-size", "--own", "a|b"])

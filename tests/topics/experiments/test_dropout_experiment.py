@@ -59,7 +59,7 @@ def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_dig
     assert "batch norm alone is worse than no norm. Dropout alone makes no clear difference." in found.verdict.why
     assert f"batch norm {LEARNING_RATES[3]:g}" in found.verdict.condition
     (ends,), courses = (figure.panels for figure in found.figures)
-    labels = ["No norm", "No norm + dropout", "Batch", "Batch + dropout"]
+    labels = ["no norm", "no norm + dropout", "batch norm", "batch norm + dropout"]
     assert [curve.name for course in courses for curve in course.curves] == labels
     assert [name.replace("<br>", " ") for name in ends.names] == labels
     np.testing.assert_allclose([curve.y for curve in ends.curves], [[6, 6], [12, 6]])

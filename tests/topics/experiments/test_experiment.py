@@ -268,5 +268,5 @@ def test_a_comparison_holds_its_schemes_as_plain_data():
     assert [row.key for row in setting.rows] == ["batch", "group", "custom"]
     assert "groups(4)" in setting.rows[1].summation
     assert setting.rows[2].suppression is None
-    assert setting.labels[0] == "Batch"
+    assert setting.labels[0] == "batch norm"
     assert setting.names == ("batch norm", "group norm", "a scheme of your own")

@@ -217,7 +217,7 @@ def test_schemes_have_the_colours_of_their_curves():
     for place, number in ((1, 1), (2, 2)):
         assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[number]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "line" in trace}
-    assert [lines[name] for name in ("Batch", "Layer")] == list(THEMES["light"].lines[1:3])
+    assert [lines[name] for name in ("batch norm", "layer norm")] == list(THEMES["light"].lines[1:3])
 
 
 def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():

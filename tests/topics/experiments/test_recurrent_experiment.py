@@ -110,7 +110,7 @@ def test_a_figure_is_on_gradients_over_the_initial_gain_and_the_headline_until_n
     found = report(SETTING, made_up())
     assert found.headline == "Yes, but batch norm misreads 9.0% of the longest sequences, layer norm 5.0%."
     together, apart = found.figures[2].panels
-    assert [curve.name for curve in together.curves] == ["No norm", "Batch", "Layer"]
+    assert [curve.name for curve in together.curves] == ["no norm", "batch norm", "layer norm"]
     np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(FIRST_GAINS), rtol=1e-3)
     np.testing.assert_allclose(apart.curves[2].y, 0.8, rtol=1e-3)
     assert together.span == apart.span
