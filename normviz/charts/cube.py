@@ -305,7 +305,9 @@ def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]
         scale = [[0, NOT_FINITE_COLOUR], [edge, NOT_FINITE_COLOUR], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
-    return scale, _make_colour_bar(levels, names, colours) | {"title": {"text": legend["name"], "side": "top"}}
+    return scale, _make_colour_bar(levels, names, colours) | {
+        "title": {"text": legend["name"], "side": "top", "font": {"color": colours.ink}}
+    }
 
 
 def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
