@@ -208,8 +208,7 @@ def report(setting: Setting, results: Results) -> Report:
     error = np.mean(outcomes[0].get_at_best_rate("blank"))
     verdict = _judge_claim(setting, outcomes)
     answer = {"holds": "Yes", "wrong": "No"}.get(verdict.word, "Not clearly")
-    named = f"{1 - error:.0%} of blank pictures are named right; guessing gets {GUESSING:.0%}"
-    headline = f"{answer}: in one-class groups, {named}."
+    headline = f"{answer}: {1 - error:.0%} of blank pictures get their group’s label; guessing gets {GUESSING:.0%}."
     return Report(headline, [_draw_test_errors(outcomes), course], verdict, table)
 
 
@@ -279,8 +278,10 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
     )
-    later = f"{1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right"
-    harm = f"The harm: in inference, running averages replace the group’s mean, and the network reads only {later}."
+    harm = (
+        "The harm: in inference there is no group. Averages over the training (running averages) replace its mean, and "
+        f"the network reads only {1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right."
+    )
     why = f"{EXPERIMENT.why} {harm}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why)
@@ -294,6 +295,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
 EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    lambda setting: f"Networks learn the class of every picture. Batch norm averages over groups of {setting.group}: "
-    f"{setting.group - 1} digits of one class, and a blank picture with the same label. In mixed groups, all these "
-    "pictures are shuffled and keep their labels.")  # fmt: skip
+    lambda setting: f"Networks learn digits in groups of {setting.group}: {setting.group - 1} of one class, and a "
+    "blank picture with the same label. Batch norm averages over a group. For comparison: mixed groups of the same "
+    "pictures, and layer norm, which averages within each picture.")  # fmt: skip

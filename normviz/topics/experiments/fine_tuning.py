@@ -66,9 +66,6 @@ TASK_WORDS = {
 TASK_TITLES = {"old": "First task", "new": "New task"}
 """The two tasks on which errors are measured."""
 
-ALIKE = 0.02
-"""Largest difference of mean errors that the explanation calls hardly one."""
-
 TASK_STYLES = {"old": 16, "new": 17}
 """Indices of the styles of their points: no colour of a scheme, circles and squares."""
 
@@ -170,7 +167,8 @@ def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, has_m
 
 
 def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
-    """Yield a figure of the test errors on both tasks before and after the tuning; none without outcomes."""
+    """Yield a figure of test errors on both tasks before and after the tuning, with frozen parameters if shown."""
+    outcomes = [each for each in outcomes if not each.row] or outcomes
     if not outcomes:
         return
     places = np.arange(1 + len(outcomes))
@@ -181,9 +179,9 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
             title, places + 0.3 * (k - 0.5), errors, TASK_STYLES[name], clip_to_percent, is_scatter=True
         )
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
-    names = ["before tuning", *(each.name.replace(", ", ",<br>", 1) for each in outcomes)]
+    names = ["before", *(f"after, in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
-    title = f"Test errors before and {'after tuning' if is_ended else 'so far'}"
+    title = f"Test errors before and {'after the new task’s batches' if is_ended else 'so far'}"
     panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 100))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
@@ -191,8 +189,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     )
     yield FigureSpec(
         "ends", [panel], f"{title}: {said}.",
-        "Means with 95% intervals, tested in evaluation mode, by the running averages. Each way of tuning has its best "
-        "learning rate.",
+        f"Means of {outcomes[0].get_errors('old').shape[-1]} networks with 95% intervals.",
     )  # fmt: skip
 
 
@@ -269,7 +266,11 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
-    why = _explain_errors(frozen, train, infer) if agrees else ""
+    lost = ", and they no longer fit the first" * (word == "holds")
+    why = (
+        f"The running averages are no parameters: in training mode, every batch moves them towards the new task{lost}. "
+        "In evaluation mode they stay."
+    ) * bool(agrees)
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
     verdict = Verdict(word if agrees else "wrong", says, condition, why, extent)
     return _format_headline(verdict.word, frozen), verdict
@@ -283,19 +284,6 @@ def _format_headline(word: VerdictKey, frozen: Outcome) -> str:
         return "No: training mode moves a frozen network’s running averages."
     before, after = (frozen.get_errors("old")[step].mean() for step in (0, -1))
     return f"No: training mode raises a frozen network’s first-task errors from {before:.0%} to {after:.0%}."
-
-
-def _explain_errors(frozen: Outcome, train: Outcome, infer: Outcome) -> str:
-    """Return sentences on the errors in training mode, `frozen` and with all learned (`train`), and in evaluation."""
-    ends = [[each.get_errors(name)[-1].mean() for name in TASK_TITLES] for each in (frozen, train, infer)]
-    alike = np.abs(np.subtract(ends[0], ends[1])).max() < ALIKE
-    return (
-        "Errors are measured with the running averages, which are no parameters. In training mode every batch moves "
-        f"them to the new task, where a frozen network’s errors go from {frozen.get_errors('new')[0].mean():.0%} to "
-        f"{ends[0][1]:.0%}.{' Whether parameters learn hardly matters in this mode.' if alike else ''} In "
-        f"evaluation mode the averages stay: if all learn, errors end at {ends[2][0]:.0%} (first task) and "
-        f"{ends[2][1]:.0%} (new task)."
-    )
 
 
 def _describe_learning(
@@ -367,8 +355,8 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task), then are tuned to {new} (new task): with parameters frozen or learning, "
-        "and batch norm in training mode (which updates running averages) or evaluation mode."
+        f"Networks learn {first} (first task). Then batches of {new} (new task), pass through with frozen parameters, "
+        "in batch norm’s training or evaluation mode. Tests use its running averages of mean and variance."
     )
 
 

@@ -59,7 +59,7 @@ def test_a_network_that_has_not_learned_says_so():
 
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up())
-    assert found.headline == "Yes: in one-class groups, 90% of blank pictures are named right; guessing gets 10%."
+    assert found.headline == "Yes: 90% of blank pictures get their group’s label; guessing gets 10%."
     assert "batch norm trained on one-class groups 10.1 ± 0.2%" in found.verdict.says
     assert "lower the first by 80" in found.verdict.says
     assert set(found.table["learning rate"]) == {LEARNING_RATES[BEST]}
