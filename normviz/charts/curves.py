@@ -57,8 +57,8 @@ class CurvePanel:
     `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights of reference lines and the texts above
     them, or on both sides of them if they have two lines; `has_legend`: False if `names` say what the legend would;
     `span`: the range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are
-    categories at distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes reach from
-    −square to square in equal units.
+    categories at distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes, which are not
+    drawn, reach from −square to square in equal units.
     """
 
     title: str
@@ -131,13 +131,15 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         span = {"range": list(panel.span)} if panel.span else {}
         figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **subplot)
         if panel.square:
-            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
+            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "visible": False}
             figure.update_xaxes(**reach, **subplot)
             figure.update_yaxes(**reach, scaleanchor=f"x{suffix}", **subplot)
     figure.update_xaxes(automargin=True)  # below category names of several lines
     # Less without a legend; names of categories take their own room.
     bottom = BOTTOM_MARGIN if len(named) > 1 else 50 if any(panel.x for panel in panels) else 20
     margin = {"t": 34, "b": bottom, "l": 55, "r": 20}  # half of a number at the end of the axis
+    if all(panel.square for panel in panels):
+        margin |= {"b": 10, "l": 10}  # no axes
     return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
 
 

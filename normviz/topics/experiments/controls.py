@@ -43,7 +43,8 @@ def show_question(view: View) -> None:
     """Show the question of the view's experiment as a title, the claim that it tests, and how it tests it."""
     experiment = get_shown_experiment(view)
     with st.container(key="question"):
-        st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
+        label = "Question" if "?" in experiment.claim else "Claim"
+        st.markdown(f"# {experiment.question}\n**{label}:** {experiment.claim}")
         with suppress(InvalidInput):  # which the page shows in place of the results
             st.markdown(f"**Test:** {experiment.test(build_shown_setting(view))}")
 

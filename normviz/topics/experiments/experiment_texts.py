@@ -64,9 +64,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
-        claim="The initial gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the gains "
-        "and bias matter?”).",
-        why="With β far below −γ, almost every γ\u00a0x̂\u00a0+\u00a0β is negative, and the ReLU passes no gradient.",
+        claim="“Does the initialization of the gains and bias matter?” (notes on Ba et al. 2016).",
+        why="A normalized x̂ rarely exceeds 2. So with β\u00a0≤\u00a0−2γ, γ\u00a0x̂\u00a0+\u00a0β is almost always "
+        "negative: the ReLU gives 0 and passes no gradient.",
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
@@ -77,8 +77,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
-        claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, arXiv "
-        "1706.05350, abstract).",
+        claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, "
+        "abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
         "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
@@ -110,10 +110,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
-        claim="Spectral norm serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. 2018, "
-        "abstract).",
-        why="Spectral norm divides the discriminator’s weights by their largest singular value. This bounds its slope, "
-        "so that it cannot become too certain, but needs more steps to tell generated from real points.",
+        claim="GAN generators “fail to learn the multimodal structure” of data; spectral norm helps (Miyato et al. "
+        "2018, section 1).",
+        why="Spectral norm divides each weight matrix of the discriminator by its largest singular value, which bounds "
+        "its slope. The generator follows this slope; without a bound, a few modes can attract all points.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

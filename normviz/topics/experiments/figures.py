@@ -13,9 +13,9 @@ from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
 def split_figure(spec: FigureSpec) -> list[FigureSpec]:
-    """Split a figure into one per panel, so that a phone stacks them; heat maps and square panels stay together."""
+    """Split a figure into one per panel, so that a phone stacks them."""
     panels = spec.panels
-    if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
+    if isinstance(panels, HeatMap) or len(panels) < 2:
         return [spec]
     return [
         replace(
@@ -85,14 +85,22 @@ def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
     """Return a heat map as a Plotly figure, with each number in its cell; high numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
-    bold = np.zeros(heat.values.shape, bool) if heat.is_bold is None else heat.is_bold
     texts = np.where(np.isnan(heat.values), "", np.vectorize(heat.written, otypes=[object])(heat.values))
+    line = {"color": colours.ink, "width": 2}
+    for (row, column), label in heat.marked.items():
+        texts[row, column] += f" ({label})"
+        ends = {"x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.44, "y1": row + 0.44}
+        figure.add_shape(type="rect", line=line, **ends)
     figure.add_heatmap(
         z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, showscale=False,
         colorscale=[[0, colours.middle], [1, colours.high]],
-        text=np.where(bold, "<b>" + texts + "</b>", texts).tolist(),
+        text=texts.tolist(),
         texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip
+    if heat.border:
+        x = np.repeat(heat.border, 2)[: 2 * np.count_nonzero(heat.border) + 1] - 0.5  # ends at the left edge
+        y = np.repeat(np.arange(len(heat.border) + 1), 2)[1 : len(x) + 1] - 0.5
+        figure.add_scatter(x=x, y=y, mode="lines", line=line | {"width": 5}, hoverinfo="skip", showlegend=False)
     for update, names, title in (
         (figure.update_xaxes, heat.columns, heat.x),
         (figure.update_yaxes, heat.rows, heat.y),

@@ -16,32 +16,28 @@ MODES, RADIUS = 8, 2.0
 NEAR_SIGMAS = 3.0
 """A sample is near a mode within this many σ of its centre, as 98.9% of the samples of that Gaussian are."""
 
-LEAST, MOST = 0.2, 0.5
-"""Conditions of a covered mode. At least `LEAST` of its fair share, 1/`MODES`, of all samples are near it;
-and more than `MOST` of all samples are near some mode. At σ = 0.1 that is 38% of the samples of a uniform ring."""
+LEAST = 0.05
+"""Share of all samples that are near a covered mode, at least. Of a uniform ring 4.8% are near each, at σ = 0.1."""
 
-LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
-"""Learning rates of Adam of the grid, for generator and discriminator."""
+LEARNING_RATES = (0.003, 0.01)
+"""Learning rates of Adam of the grid, for generator and discriminator. At 0.001 and 0.03 fewer modes are covered."""
 
 WIDTH, BATCH = 32, 64
 """Units of each hidden layer; points of a mini-batch."""
 
-POINTS, SAMPLES, DRAWN = 20, 1000, 100
-"""Measurements in a training, samples of each, and how many of these are kept for the picture."""
-
-FINAL_MEASUREMENTS = 3
-"""Number of last measurements whose mean is the result at the end, as modes come and go."""
+MEASUREMENT_COUNT, SAMPLES, DRAWN = 20, 1000, 200
+"""Measurements in a training, samples of each, and how many of the last ones are kept for the picture."""
 
 SAMPLE_STREAMS = {"validation": 4, "near": 5}
 """Random streams of the samples that choose the learning rate, and of the samples that are counted."""
 
 
 @dataclass(frozen=True)
-class GanGrid(SchemeJob, kind="experiments/gan", version=3):
+class GanGrid(SchemeJob, kind="experiments/gan", version=4):
     """Job that trains the GANs of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
-    "points" of the first seed (measured, rates, points, 2), rounded for the picture.
+    the last measured "points" (rates, seeds, points, 2), rounded for the picture.
 
     Attributes:
         ahead: steps of the discriminator for each of the generator.
@@ -67,8 +63,9 @@ class GanGrid(SchemeJob, kind="experiments/gan", version=3):
         plan = GanPlan(LEARNING_RATES, data, WIDTH, BATCH, self.eps)
         game = GanTraining([self.row.scheme], self.networks, plan, device)
         latent = {name: sample_latent(self.networks, SAMPLES, stream) for name, stream in SAMPLE_STREAMS.items()}
-        marked = choose_measured_steps(self.length, POINTS)
-        found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", "points", *SAMPLE_STREAMS)}
+        marked = choose_measured_steps(self.length, MEASUREMENT_COUNT)
+        found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", *SAMPLE_STREAMS)}
+        points: dict[str, np.ndarray] = {}
         for step in range(1, self.length + 1):
             for _ in range(self.ahead):
                 game.train_discriminator()
@@ -79,10 +76,10 @@ class GanGrid(SchemeJob, kind="experiments/gan", version=3):
                     for name, z in latent.items()
                 }
                 found["measured"].append(np.array(step))
-                found["points"].append(made["near"][:, 0, :DRAWN].round(2))
+                points["points"] = made["near"][:, :, :DRAWN].round(2)
                 for name, each in made.items():
                     found[name].append(compute_near_shares(each, self.deviation))
-            yield make_job_step(step / self.length, device, lambda: found)
+            yield make_job_step(step / self.length, device, lambda: found | points)
 
 
 def compute_mode_centres() -> np.ndarray:
@@ -106,7 +103,7 @@ def compute_near_shares(points: np.ndarray, deviation: float) -> np.ndarray:
 
 
 def count_covered_modes(shares: np.ndarray) -> np.ndarray:
-    """Return the number of modes near which are at least `LEAST` / `MODES` of all samples; 0 if few are near any mode.
+    """Return the number of modes near which are at least `LEAST` of all samples.
 
     Args:
         shares: of the samples near each mode, (…, modes).
@@ -115,4 +112,4 @@ def count_covered_modes(shares: np.ndarray) -> np.ndarray:
         >>> count_covered_modes(np.full(8, 0.04)), count_covered_modes(np.full(8, 0.12))  # a smeared ring; eight modes
         (np.int64(0), np.int64(8))
     """
-    return (shares >= LEAST / MODES).sum(-1) * (shares.sum(-1) > MOST)
+    return (shares >= LEAST).sum(-1)

@@ -92,8 +92,8 @@ def describe_start(names: Iterable[str]) -> str:
 class HeatMap:
     """A heat map's numbers (rows, columns) and labels; NaN leaves a cell empty.
 
-    `ends`: the numbers at both ends of the colour scale. `is_bold`: True for cells
-    with bold numbers, (rows, columns).
+    `ends`: the numbers at both ends of the colour scale; `marked`: labels of outlined cells by (row, column);
+    `border`: the number of cells to the left of a thick line, in each row.
     """
 
     title: str
@@ -104,7 +104,8 @@ class HeatMap:
     y: str = ""
     ends: tuple[float, float] = (0.0, 1.0)
     written: Callable[[float], str] = "{:.2g}".format
-    is_bold: np.ndarray | None = None
+    marked: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    border: Sequence[int] = ()
 
 
 @dataclass(frozen=True)

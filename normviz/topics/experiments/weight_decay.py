@@ -28,7 +28,7 @@ LAYER_WIDTHS = (32, 32)
 BATCH_SIZE = 64
 """Digits of a mini-batch."""
 
-TWIN_NAMES = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
+TWIN_NAMES = ("weight decay", "no decay", "no decay, raised rate", "one rounding")
 """The twins; the last one has weight decay, and its first weights are longer by one rounding."""
 DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
 
@@ -225,22 +225,24 @@ def _describe_ends(
 
 
 def _draw_losses(setting: Setting, found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Return a figure of the training loss by step of two twins, decayed and matched, a panel for each scheme."""
-    means = np.concatenate([each["losses"][:, [DECAYED, MATCHED]].mean(-1).ravel() for each in found.values()])
-    span = (0.0, 1.1 * float(means.max())) if np.isfinite(means).all() else None
+    """Return a figure of the training loss by step, with and without weight decay, with a panel for each scheme."""
+    twins = (PLAIN, DECAYED, MATCHED)
+    means = np.concatenate([each["losses"][:, twins].mean(-1).ravel() for each in found.values()])
+    has_ends = np.isfinite(means).all() and means.min() > 0
+    span = (np.log10(0.8 * means.min()), np.log10(1.2 * means.max())) if has_ends else None
     panels = [
         CurvePanel(
             f"{capitalize_first(setting.names[setting.rows.index(row)])}"
             f"{_RELATION_TITLES.get(outcomes[row].twin_relation, '')}",
             [
                 make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], TWIN_STYLES[twin])
-                for twin in (DECAYED, MATCHED)
+                for twin in twins
             ],
-            "step", "training loss", span=span,
+            "step", "training loss", "y", span=span,
         )
         for row, each in found.items()
     ]  # fmt: skip
-    said = _describe_ends(outcomes, (DECAYED, MATCHED), lambda each, twin: typeset(each.losses[twin].mean(), 2))
+    said = _describe_ends(outcomes, twins, lambda each, twin: typeset(each.losses[twin].mean(), 2))
     return FigureSpec("losses", panels, f"Training loss by step. At the end: {said}.")
 
 
@@ -264,7 +266,7 @@ def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[Scheme
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
         "The effective learning rate η/‖W‖² of the first layer: η is the learning rate, W the weights. "
-        "Weight decay keeps W short. The matched twin has no decay, and its η grows as its weights do.",
+        "Weight decay keeps W short. The raised rate η makes it equal without weight decay.",
     )  # fmt: skip
 
 
@@ -301,7 +303,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"Not as a regularizer: with {name}, it acts like a higher learning rate."
+        return f"No: with {name}, it acts only like a higher learning rate."
     if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -314,8 +316,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     condition = (
         f"ε = {typeset(setting.eps)}, {setting.steps} steps of plain SGD with η = {typeset(setting.rate)}, and λ = "
         f"{typeset(setting.decay)} on the weights in front of the normalization alone: the classifier, γ and β have "
-        "none. With momentum or Adam the matched rate is another one. Losses are those of the last "
-        f"{min(LAST_BATCHES, setting.steps)} mini-batches."
+        "none. The raised rate keeps η/‖W‖² as with weight decay; with momentum or Adam it is another one. Losses are "
+        f"those of the last {min(LAST_BATCHES, setting.steps)} mini-batches."
     )
     clear = find_clear_differences(
         [compare_seed_by_seed(each.losses[PLAIN], each.losses[DECAYED]) for each in ended_outcomes.values()]
@@ -353,18 +355,17 @@ def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {names}, both networks compute the same function at every step, so weight decay regularizes nothing. "
-    "Normalization cancels the length of W; a W half as long only doubles the gradient, and so quadruples each step "
-    "relative to W.",
-    "apart": "With {names}, a shorter W changes the outputs, too.",
+    "same": "With {names}, weight decay and the raised rate give the same outputs at every step, so neither "
+    "regularizes more.",
+    "apart": "With {names}, smaller weights change the outputs, so the two differ.",
 }
 
-_RELATION_TITLES = {"same": ": the two lines coincide", "apart": ": the two lines differ"}
+_RELATION_TITLES = {"same": ": weight decay = raised rate", "apart": ": weight decay ≠ raised rate"}
 
 _KINDS = {
-    "same": "Matched, the losses are equal in every step, up to rounding",
-    "apart": "Matched, the losses differ{gap}{why}",
-    "rounding": "Nothing can be said of the matched twin: training magnifies one rounding to {rounded}",
+    "same": "The last and the first are equal in every step, up to rounding",
+    "apart": "The last and the first differ{gap}{why}",
+    "rounding": "Nothing can be said of the raised rate: training magnifies one rounding to {rounded}",
     "nothing": "Weight decay changes nothing here",
     "diverged": "The networks diverge",
 }
@@ -391,12 +392,12 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
     difference = "a clear difference" if is_clear else "no clear difference"
     return (
         f"{name}: loss {levels[DECAYED]} with weight decay, {levels[PLAIN]} without at the same rate ({difference}), "
-        f"{levels[MATCHED]} without at the matched rate. {kind}."
+        f"{levels[MATCHED]} without at the raised rate. {kind}."
     )
 
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda setting: f"{setting.seeds} pairs of networks with equal initial weights and batches learn digits. One of a "
-    "pair has weight decay, which shrinks its weights W. The other has none; at every step its learning rate η is "
-    "raised so that η/‖W‖² is as in the first (matched rate).")  # fmt: skip
+    lambda _: "Weight decay shrinks the weights. With normalization the outputs stay the same, but each step changes "
+    "the weights by a larger fraction. So we also train without decay, at a learning rate that is raised to give "
+    "equally large relative steps.")  # fmt: skip

@@ -43,7 +43,8 @@ def made_up(setting, modes, share=1.0, validation=None):
             chosen = np.broadcast_to(shares(np.array(validation))[:, None], judged.shape)
         results[part] = {
             "measured": np.arange(1, 21), "near": judged, "validation": chosen,
-            "points": np.zeros((20, len(LEARNING_RATES), 5, 2)), "share": np.array(share), "device": np.array("CPU"),
+            "points": np.zeros((len(LEARNING_RATES), setting.seeds, 5, 2)), "share": np.array(share),
+            "device": np.array("CPU"),
         }  # fmt: skip
     return results
 
@@ -76,7 +77,7 @@ def test_a_smeared_ring_covers_no_mode(deviation, smear):
     found = compute_near_shares(drawn, deviation)
     assert count_covered_modes(found) == 0
     if deviation == 0.1 and smear == 0:
-        assert (found > LEAST / MODES).all()  # which alone would make it eight
+        assert (found > LEAST - 0.01).all()
         assert found.sum() == pytest.approx(0.38, abs=0.01)
 
 
@@ -106,47 +107,59 @@ def test_the_verdict_holds_or_does_not_or_is_open():
 
 
 @pytest.mark.parametrize(
-    ("modes", "headline"),
+    ("modes", "headline", "why"),
     [
-        ((ALL, FEW, ALL, FEW), "With three steps spectral norm covers 7.8 modes instead of 2.2; with one, more."),
-        ((ALL, FEW, FEW, ALL), "With three steps spectral norm covers 7.8 modes instead of 2.2; with one, fewer."),
-        ((FEW, ALL, ALL, FEW), "With three steps spectral norm covers 2.2 modes instead of 7.8; with one, more."),
+        ((ALL, FEW, ALL, FEW), "Yes, with three discriminator steps: 7.8 modes instead of 2.2.", "Spectral norm"),
         (
-            (FEW, ALL, FEW, LITTLE_MORE),
-            "With three steps spectral norm covers 2.2 modes instead of 7.8; with one, fewer.",
+            (ALL, FEW, FEW, ALL),
+            "Yes, with three discriminator steps: 7.8 modes instead of 2.2.",
+            "With 1, spectral norm covers fewer.",
         ),
         (
+            (ALL, FEW, FEW, FEW),
+            "Yes, with three discriminator steps: 7.8 modes instead of 2.2.",
+            "With 1, no difference is clear.",
+        ),
+        ((FEW, ALL, ALL, FEW), "No, with three discriminator steps: 2.2 modes instead of 7.8.", "Spectral norm"),
+        (
             (FEW, LITTLE_MORE, ALL, ALL),
-            "With three steps spectral norm covers 2.2 modes instead of 2.5; with one, unclear.",
+            "Undecided, with three discriminator steps: 2.2 modes instead of 2.5.",
+            "With 1, no",
         ),
     ],
 )
-def test_the_headline_has_the_modes_at_the_setting_and_says_what_one_step_changes(modes, headline):
+def test_the_headline_answers_at_the_setting_and_the_reason_says_what_one_step_changes(modes, headline, why):
     keys = [(key, ahead) for ahead in (3, 1) for key in ("spectral", "none")]
     found = report(SETTING, made_up(SETTING, dict(zip(keys, modes, strict=True))))
     assert found.headline == headline
-    assert found.figures[0].panels[0].names[1] == f"spectral norm: {np.mean(modes[0]):.1f}"
+    assert found.verdict.why.startswith(why)
+    levels = [f"{np.mean(each):.1f}" for each in modes[1::-1]]
+    assert found.figures[0].panels[-1].names[:3] == (levels[0], "<br>3 steps", levels[1])
 
 
-def test_steps_at_which_the_claim_does_not_hold_have_their_modes_and_the_networks_that_cover_none():
-    found = verdict(ALL, FEW, np.array([0, 0, 8, 0]), LITTLE_MORE)
-    assert found.text == "Holds with 3 discriminator steps"
-    assert found.why.startswith(
-        "With 1, spectral norm covers 2.0 modes on average instead of 2.5, with a large spread from 0 to 8: 3 of 4 "
-        "networks cover none. Spectral norm divides"
-    )
+def test_steps_at_which_the_claim_holds_are_said():
+    assert verdict(ALL, FEW, FEW, FEW).text == "Holds with 3 discriminator steps"
     assert verdict(FEW, ALL, ALL, FEW).text == "Holds with 1 discriminator step"
-    assert verdict(FEW, ALL, ALL, FEW).why.startswith(
-        "With 3, spectral norm covers 2.2 modes on average instead of 7.8."
-    )
-    assert verdict(ALL, FEW, ALL, FEW).why.startswith("Spectral norm divides")
+
+
+def test_the_points_are_those_of_the_median_network_with_a_sign_at_each_covered_mode():
+    modes = {("none", 3): np.array([7, 2, 3, 5]), ("spectral", 3): ALL, ("none", 1): FEW, ("spectral", 1): FEW}
+    results = made_up(SETTING, modes)
+    points = results[list_jobs(SETTING)[0]]["points"]
+    points[:, 2] = [[1.0, 2.0], [99.0, 0.0], [np.nan, 0.0], [0.0, 0.0], [0.5, 0.5]]
+    panel, other, _ = report(SETTING, results).figures[0].panels
+    _, cloud, signs = panel.curves
+    assert panel.title == "No norm: 3 of 8 modes"
+    assert other.title == "Spectral norm: 8 of 8 modes"
+    assert cloud.x.tolist() == [1.0, 0.0, 0.5]
+    assert len(signs.texts) == len(signs.x) == 3
 
 
 def test_a_point_is_a_network_and_equal_ones_are_beside_each_other():
     modes = {(key, ahead): FEW for key in ("spectral", "none") for ahead in (3, 1)}
-    dots, mean, *_ = report(SETTING, made_up(SETTING, modes)).figures[0].panels[0].curves
+    dots, mean, *_ = report(SETTING, made_up(SETTING, modes)).figures[0].panels[-1].curves
     np.testing.assert_allclose(dots.y, [2, 2, 2, 3])
-    np.testing.assert_allclose(dots.x, [-0.06, 0, 0.06, 0], atol=1e-9)
+    np.testing.assert_allclose(dots.x, [-0.12, 0, 0.12, 0], atol=1e-9)
     np.testing.assert_allclose(mean.y, 2.25)
 
 
@@ -166,16 +179,16 @@ def test_with_one_step_of_the_discriminator_there_is_one_side():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
-    assert found.headline == "With one step spectral norm covers 7.8 modes instead of 2.2."
+    assert found.headline == "Yes, with one discriminator step: 7.8 modes instead of 2.2."
 
 
 def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():
-    """By its own samples every rate is as good; those that choose cover most modes at the third."""
+    """By its own samples every rate is as good; those that choose cover most modes at the second."""
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     setting = replace(SETTING, ahead=1)
-    table = report(setting, made_up(setting, modes, validation=[0, 1, 5, 3])).table
+    table = report(setting, made_up(setting, modes, validation=[1, 5])).table
     assert {rate for rate, best in zip(table["learning rate"], table["best rate"], strict=True) if best} == {
-        LEARNING_RATES[2]
+        LEARNING_RATES[1]
     }
     assert len(table["seed"]) == 2 * len(LEARNING_RATES) * setting.seeds
 
@@ -186,7 +199,7 @@ def test_nothing_is_said_of_what_is_not_there():
     modes = dict.fromkeys([("spectral", 3), ("none", 3), ("spectral", 1), ("none", 1)], FEW)
     unfinished = report(SETTING, made_up(SETTING, modes, share=0.9))
     assert unfinished.verdict.word == "open"
-    assert [shown.key for shown in unfinished.figures] == ["curves", "points"]
+    assert [shown.key for shown in unfinished.figures] == ["curves"]
     setting = replace(SETTING, schemes=("spectral", "batch"))
     assert "choose both" in report(setting, {}).verdict.says
 
@@ -197,16 +210,15 @@ def test_a_scheme_does_not_depend_on_those_beside_it_and_a_seed_not_on_the_other
     part = list_jobs(TINY)[1]
     both, again, alone = run_to_end(part), run_to_end(part), run_to_end(replace(part, networks=part.networks[:1]))
     assert_repeated(both, again)
-    np.testing.assert_allclose(alone["points"], both["points"], atol=1e-3)
+    np.testing.assert_allclose(alone["points"], both["points"][:, :1], atol=0.02)
 
 
 def test_a_tiny_run_is_told():
     setting = replace(TINY, schemes=("none", "spectral", "weight", "layer"))
     results = {part: run_to_end(part) for part in list_jobs(setting)}
     found = report(setting, results)
-    assert [shown.key for shown in found.figures] == ["final", "curves", "points"]
-    assert found.figures[2].columns == 3
-    assert len(found.figures[2].panels) == 12
+    assert [shown.key for shown in found.figures] == ["modes 2", "modes 1", "curves"]
+    assert len(found.figures[0].panels) == 3
     assert len(set(map(len, found.table.values()))) == 1
 
 

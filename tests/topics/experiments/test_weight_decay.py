@@ -73,10 +73,10 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "Not as a regularizer: with batch norm, it acts like a higher learning rate."
-    assert told.verdict.why.startswith("With batch norm, both networks compute the same function at every step")
-    assert told.verdict.why.endswith("Without normalization, a shorter W changes the outputs, too.")
-    assert "shorter W changes" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
+    assert told.headline == "No: with batch norm, it acts only like a higher learning rate."
+    assert told.verdict.why.startswith("With batch norm, weight decay and the raised rate give the same outputs")
+    assert told.verdict.why.endswith("Without normalization, smaller weights change the outputs, so the two differ.")
+    assert "smaller weights change" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
     assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
     assert "by up to 0.4." in told.verdict.says
 

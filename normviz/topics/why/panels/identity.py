@@ -20,7 +20,7 @@ FIRST_VALUES = "experiments?show=start&start_schemes=batch"
 def show(view: View, theme: str) -> None:
     """Show how γ and β undo batch norm, and a link to the experiment on the initial γ and β."""
     _show_undone_batch_norm(view, theme)
-    st.markdown(f"Do the initial values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
+    st.markdown(f"Do the initial values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 35 pairs.")
 
 
 def _show_undone_batch_norm(view: View, theme: str) -> None:
