@@ -56,7 +56,7 @@ TUNING_WAYS = {
 """The ways to tune a network: a mode, and the learned parameters."""
 
 TASK_WORDS = {
-    "faint": ("digits", "the same digits, brighter and with less contrast"),
+    "faint": ("digits", "the same digits, made brighter"),
     "inverted": ("digits", "the same digits with black and white exchanged"),
     "digits": ("the digits 0 to 4", "the digits 5 to 9"),
     "same": ("digits", "the same digits again"),
@@ -176,13 +176,18 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     for k, (name, title) in enumerate(TASK_TITLES.items()):
         errors = np.stack([outcomes[0].get_errors(name)[0], *(each.get_errors(name)[-1] for each in outcomes)])
         points = make_band_curve(
-            title, places + 0.3 * (k - 0.5), errors, TASK_STYLES[name], clip_to_percent, is_scatter=True
+            title,
+            places + min(0.3, 0.06 * len(places)) * (k - 0.5),
+            errors,
+            TASK_STYLES[name],
+            clip_to_percent,
+            is_scatter=True,
         )
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
     names = ["before", *(f"after, in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
     title = f"Test errors before and {'after the new task’s batches' if is_ended else 'so far'}"
-    panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 100))
+    panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 102))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
         for each in outcomes
@@ -266,9 +271,10 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
-    lost = ", and they no longer fit the first" * (word == "holds")
+    is_gained = frozen.get_errors("new")[-1].mean() < frozen.get_errors("new")[0].mean()
+    fit = ", so that they fit it and no longer the first" * bool(word == "holds" and is_gained)
     why = (
-        f"The running averages are no parameters: in training mode, every batch moves them towards the new task{lost}. "
+        f"The running averages are not parameters: in training mode, every batch moves them towards the new task{fit}. "
         "In evaluation mode they stay."
     ) * bool(agrees)
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
@@ -279,11 +285,11 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
 def _format_headline(word: VerdictKey, frozen: Outcome) -> str:
     """Return the headline: the first task's error of frozen networks in training mode, if it clearly rises."""
     if word == "wrong":
-        return "Yes: here frozen parameters freeze batch norm."
+        return "No: here frozen parameters freeze batch norm."
     if word == "holds-if":
-        return "No: training mode moves a frozen network’s running averages."
+        return "Yes: training mode moves a frozen network’s running averages."
     before, after = (frozen.get_errors("old")[step].mean() for step in (0, -1))
-    return f"No: training mode raises a frozen network’s first-task errors from {before:.0%} to {after:.0%}."
+    return f"Yes: in training mode, first-task errors rise from {before:.0%} to {after:.0%}."
 
 
 def _describe_learning(
@@ -361,6 +367,6 @@ def _describe_test(setting: Setting) -> str:
 
 
 EXPERIMENT = Experiment.of("fine-tuning", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
-    f"{setting.examples} examples: {TASK_WORDS[setting.task][1]}.",
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; "
+    f"{setting.examples} examples of the new task.",
     _describe_test)  # fmt: skip

@@ -204,7 +204,7 @@ def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outco
     if np.isnan(best.mean_largest_rate):
         return capitalize_first(f"{best.name} allows higher learning rates, but some networks train at none.")
     levels = [typeset(each.mean_largest_rate, 2) for each in (best, plain)]
-    return capitalize_first(f"{best.name} allows learning rates up to {levels[0]}, no normalization up to {levels[1]}.")
+    return f"On average, {best.name} allows rates up to {levels[0]}, no normalization up to {levels[1]}."
 
 
 def _split_by_normalization(
@@ -242,7 +242,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     )
     measured = f"Largest allowed rates: {', '.join(map(_describe_largest_rate, found))}."
     why = EXPERIMENT.why if "batch" in keys else measured
-    why += " Layer norm cancels only a common scale of all units’ weights." if {"batch", "layer"} <= set(keys) else ""
+    why += " Layer norm cancels only a scale common to all units." if {"batch", "layer"} <= set(keys) else ""
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:
@@ -269,10 +269,15 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
+def _describe_test(setting: Setting) -> str:
+    rates = RATES_BY_OPTIMIZER[setting.optimizer]
+    return (
+        f"Networks learn handwritten digits in {setting.steps} steps of {OPTIMIZER_NAMES[setting.optimizer]}, at "
+        f"{len(rates)} learning rates from {typeset(rates[0])} to {typeset(rates[-1])}. A rate is allowed if the "
+        f"network then misreads at most {setting.most:.0%} of digits that it was not trained on."
+    )
+
+
 EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    lambda setting: "Networks with several normalization schemes learn handwritten digits in "
-    f"{setting.steps} steps of {OPTIMIZER_NAMES[setting.optimizer]}, at {len(RATES_BY_OPTIMIZER[setting.optimizer])} "
-    f"learning rates. A rate is allowed if the network misreads at most {setting.most:.0%} of other digits at the "
-    "end.")  # fmt: skip
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
+    _describe_test)  # fmt: skip

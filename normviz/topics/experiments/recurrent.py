@@ -218,14 +218,17 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
         make_band_curve(run.label, lengths, 100 * run.get_at_best_rate("by_step").astype(float), run.style)
         for run in runs.values()
     ]
-    told = [setting.names.index(name) for name in ("batch norm",) if name in setting.names]
-    told.append(_choose_other_scheme(setting, runs))
     ends = [
-        replace(
-            _take_points(line, slice(-1, None)), x=line.x[-1:] + 0.1 * (place - (len(lines) - 1) / 2),
-            texts=[f"{line.y[-1]:.1f}%"] * (k in told),
+        replace(_take_points(line, slice(-1, None)), x=line.x[-1:] + 0.1 * (k - (len(lines) - 1) / 2))
+        for k, line in enumerate(lines)
+    ]
+    lowest = min(float(line.y[-1]) for line in lines)
+    numbers = [
+        Curve(
+            "", line.x[-1:] + 0.15, line.y[-1:], is_scatter=True, size=0, texts=[f"{line.y[-1]:.1f}%"],
+            text_side="bottom right" if line.y[-1] == lowest else "top right",
         )
-        for place, (k, line) in enumerate(zip(runs, lines, strict=True))
+        for line in lines
     ]  # fmt: skip
     plain = [replace(line, low=None, high=None) for line in lines]
     points = [_take_points(line, slice(-1)) for line in plain]
@@ -235,13 +238,13 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
     name = Curve("", np.array([longest]), np.array([top]), is_scatter=True, size=0, texts=words)
     panel = CurvePanel(
         "Misread test digits, by the length of the sequence",
-        [*plain, *points, *ends, limit, name],
+        [*plain, *points, *ends, *numbers, limit, name],
         f"time steps: blank ones, then {setting.steps_per_digit} of the digit", "misread, %", marks=lengths.tolist(),
     )  # fmt: skip
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
         "reading", [panel], f"Test error on lengths of the training, and on the longest: {said}.",
-        f"Means of {setting.seeds} networks. Bars: their 95% intervals at the longest.",
+        f"Means of {setting.seeds} networks. Bars: 95% intervals of the means at {lengths[-1]} steps, side by side.",
     )  # fmt: skip
 
 
@@ -367,10 +370,17 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
     return table
 
 
+def _describe_test(setting: Setting) -> str:
+    digit, longest = setting.steps_per_digit, list_leading_step_counts(setting.wait)[-1]
+    return (
+        f"A recurrent network reads a digit in {digit} steps of {setting.inputs} pixels, after blank steps: at most "
+        f"{setting.wait} in training ({digit + setting.wait} steps in all), {longest} in the test ({digit + longest}). "
+        "At each step, batch norm averages over the examples and stores mean and variance; layer norm averages over "
+        "the units."
+    )
+
+
 EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
     "tanh units, normalized with statistics of each step.",
-    lambda setting: f"A recurrent network reads a digit in {setting.steps_per_digit} steps of {setting.inputs} pixels, "
-    f"after blank steps: {f'up to {setting.wait}' if setting.wait else 'none'} in training, up to "
-    f"{list_leading_step_counts(setting.wait)[-1]} in the test. At each step, batch norm averages over the examples "
-    f"and stores mean and variance; layer norm averages over the {STATE_UNITS} units.")  # fmt: skip
+    _describe_test)  # fmt: skip

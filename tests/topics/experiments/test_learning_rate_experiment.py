@@ -71,7 +71,7 @@ def test_how_many_times_as_large():
 
 def test_headline_and_table():
     shown = report(SETTING, made_up(0.1, 100, 0))
-    assert shown.headline == "Batch norm allows learning rates up to 100, no normalization up to 0.1."
+    assert shown.headline == "On average, batch norm allows rates up to 100, no normalization up to 0.1."
     assert {len(column) for column in shown.table.values()} == {len(GRID) * SETTING.seeds}
     eight = replace(SETTING, seeds=8)
     some = report(eight, made_up(0.01, [0, *[100] * 7], 0.01, setting=eight))

@@ -64,7 +64,7 @@ def test_the_verdict_is_that_of_all_strengths(recalculated, word):
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up(lambda level: 0.04))
     assert found.headline == "Yes: at strength 0.4, new statistics lower errors from 22% to 4%."
-    assert "22.1 ± 0.2% with the running averages" in found.verdict.says
+    assert "22.1 ± 0.2% with stored statistics" in found.verdict.says
     assert "clearly at 4 of 4 strengths" in found.verdict.says
     assert [figure.key for figure in found.figures] == ["levels", "all lines", "sizes"]
     (panel,), (below,) = (figure.panels for figure in found.figures[:2])

@@ -78,7 +78,7 @@ def test_the_verdict_says_at_which_sizes():
 
 def test_headline_verdict_figure_and_table_have_the_same_numbers():
     found = reported((0.71, 1, 1.7), 1.1, 0.9, (1, 1, 1.3))
-    assert found.headline == "Unclear in PyTorch on this CPU, yes in plain operations."
+    assert found.headline == "Unclear with PyTorch’s built-in layers on a CPU, yes in plain operations."
     assert "0.71 (0.7 to 0.72), 1 (0.98 to 1), 1.7 (1.7 to 1.7)" in found.verdict.says
     (forward,), (both,) = (figure.panels for figure in found.figures[:2])
     assert forward.curves[0].y == pytest.approx([0.71, 1, 1.7], rel=1e-3)
@@ -92,7 +92,7 @@ def test_headline_verdict_figure_and_table_have_the_same_numbers():
 def test_it_says_what_is_not_fused_only_where_that_was_counted():
     rms = dict.fromkeys([(0, 0), (0, 1), (1, 0), (1, 1)], 0.5)
     assert (
-        "saves 3 of 11 plain operations. But PyTorch’s layer norm passes over memory once, its RMS norm 6 times."
+        "needs 8 passes over memory and layer norm 11; in PyTorch’s layers, RMS norm needs 6 and layer norm 1."
         in report(SETTING, made_up(SETTING, rms)).verdict.why
     )
     fused = report(SETTING, made_up(SETTING, rms, ((1, 1), (11, 8)))).verdict
