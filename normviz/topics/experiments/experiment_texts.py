@@ -74,7 +74,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "Batch norm only adds the noise of its batch statistics.",
     ),
     ExperimentText(
-        "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
+        "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay regularize batch norm?",
         claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, "
         "abstract).",
         rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
@@ -92,8 +92,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
-        claim="Layer norm helps CNNs, but less than batch norm, perhaps since units near the border “are rarely turned "
-        "on and thus have very different statistics” (Ba et al. 2016, section 6.7).",
+        claim="In CNNs layer norm trails batch norm, as border units “have very different statistics” (Ba et al. 2016, "
+        "section 6.7).",
     ),
     ExperimentText(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
@@ -105,7 +105,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "placement", "Placement", (), "Does post norm need warm-up?",
         claim="With post norm “the learning rate warm-up stage is essential”, with pre norm it is not (Xiong et al. "
-        "2020, arXiv 2002.04745, section 3).",
+        "2020, section 3).",
     ),
     ExperimentText(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, join_words, typeset
@@ -237,13 +237,21 @@ def _draw_losses(setting: Setting, found: dict[SchemeSpec, Arrays], outcomes: di
             [
                 make_band_curve(TWIN_NAMES[twin], each["measured"], each["losses"][:, twin], TWIN_STYLES[twin])
                 for twin in twins
-            ],
+            ]
+            + [_label_common_curve(each)] * (outcomes[row].twin_relation == "same"),
             "step", "training loss", "y", span=span,
         )
         for row, each in found.items()
     ]  # fmt: skip
     said = _describe_ends(outcomes, twins, lambda each, twin: typeset(each.losses[twin].mean(), 2))
     return FigureSpec("losses", panels, f"Training loss by step. At the end: {said}.")
+
+
+def _label_common_curve(result: Arrays) -> Curve:
+    """Return a label below the common curve of weight decay and the raised rate, at three quarters of the steps."""
+    place = [3 * len(result["measured"]) // 4]
+    x, y = result["measured"][place], 0.8 * result["losses"][place, DECAYED].mean(-1)
+    return Curve("", x, y, -1, is_scatter=True, size=0, texts=["weight decay and raised rate"], text_side="left")
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -355,8 +363,8 @@ def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {names}, weight decay and the raised rate give the same outputs at every step, so neither "
-    "regularizes more.",
+    "same": "With {names}, weight decay and the raised rate give the same outputs at every step, so weight decay adds "
+    "no regularization of its own.",
     "apart": "With {names}, smaller weights change the outputs, so the two differ.",
 }
 
@@ -398,6 +406,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "Weight decay shrinks the weights. With normalization the outputs stay the same, but each step changes "
-    "the weights by a larger fraction. So we also train without decay, at a learning rate that is raised to give "
-    "equally large relative steps.")  # fmt: skip
+    lambda _: "We train with weight decay, without it, and without it at a learning rate that is raised step by step. "
+    "Reason: normalization cancels the size of the weights, so that weight decay can only make steps larger relative "
+    "to them, as the raised rate does.")  # fmt: skip
