@@ -47,7 +47,7 @@ class Curve:
     is_scatter: bool = False
     size: float = 10
     texts: Sequence[str] = ()
-    text_side: str = "right"
+    text_side: str = "middle right"
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights of reference lines and the texts above
-    them; `has_legend`: False if `names` say what the legend would; `span`: the
-    range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are categories at
-    distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes, which are not drawn, reach
-    from −square to square in equal units.
+    them; `has_legend`: False if `names` say what the legend would; `span`: the range of the y axis as in Plotly;
+    `marks`: positions of the x ticks; `names`: their texts, if they are categories at distance 1; `pictures`: addresses
+    of pictures above them; `square`: if not 0, both axes, which are not drawn, reach from −square to square in equal
+    units.
     """
 
     title: str
@@ -198,7 +198,7 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, s
             shown |= {
                 "mode": "markers+text" if curve.size else "text",
                 "text": list(curve.texts),
-                "textposition": f"middle {curve.text_side}",
+                "textposition": curve.text_side,
             }
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return

@@ -47,7 +47,7 @@ def test_it_opens_with_the_mean_subtracted_and_the_button_leads_to_the_step(page
     for headline in (
         "Subtracting the mean moves x onto a plane.",
         "Dividing keeps the direction, not the length.",
-        "The gradient is at a right angle to v.",
+        "∂L/∂x is at a right angle to v.",
         "A step turns the short vector 3.3 times as far.",
     ):
         expect(page.get_by_role("heading", name=headline)).to_be_in_viewport(ratio=1)

@@ -45,8 +45,8 @@ def show_panels(view: View, theme: str) -> None:
     st.markdown(_format_headline(view, contrasts, squares, bool(xhat.any())))
     _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
     st.container(key="contrast-notes").caption(
-        "Contrast of a half: the standard deviation in it, after subtracting the mean nearby.  \n"
-        "Grey in the normalized picture: equal to the mean nearby. Halos beside edges are a side effect. "
+        "Contrast of a half: how far its pixels differ from the mean nearby (standard deviation).  \n"
+        "Mid-grey in the normalized picture: 0. Halos beside edges are a side effect. "
         + state.describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
     )
@@ -118,17 +118,16 @@ def _describe_nearby_elements(view: View) -> str:
     mean = f", for the mean up to {view['radius_a']}" if has_own_mean else ""
     is_square = set(view["over"]) == {"H", "W"}
     axes = " (the square)" if is_square else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}. Each v has its own mean nearby."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{axes}{mean}."
 
 
 def _compare_with_eps(squares: np.ndarray) -> str:
-    """Return what ε does, and the median mean of v² nearby in each half of its values, (1, H, W, C)."""
-    effect = "Where ε exceeds the mean of v² nearby, details stay faint."
+    """Describe the median mean of v² nearby in each half of its values, (1, H, W, C); "" without two halves."""
     middle = squares.shape[2] // 2
     if not middle or not np.isfinite(squares).all():
-        return effect
+        return ""
     left, right = (typeset(float(np.median(half)), 2) for half in (squares[:, :, :middle], squares[:, :, middle:]))
-    return f"{effect} That mean is about {left} in the left half, {right} in the right."
+    return f"Mean of v² nearby: about {left} in the left half, {right} in the right."
 
 
 def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, has_values: bool) -> str:
@@ -154,7 +153,7 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### Darkened, the right half has {before} of the left's contrast; normalized, {after}."
+        return f"### The dark half's contrast is back: {after} of the left's, originally {contrasts[0]:.0%}."
     if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
         return f"### The right half fades: ε = {eps} exceeds the mean of v² there."
     return f"### The contrast of the right half is {before}, after normalization {after}."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import integer, number_choice
 from normviz.core.text import join_words, typeset
@@ -75,8 +75,8 @@ TEST_NAMES = {
 """The tests: pictures, and their groups or running averages."""
 
 DRAWN_TESTS = {
-    "blank": "Blank pictures, in groups as in training",
-    "inference": "Real digits, with running averages",
+    "blank": "Blank pictures in groups of test digits",
+    "inference": "Test digits, with running averages",
 }
 """Titles of the panels of the figure, by the key of their test."""
 
@@ -208,8 +208,7 @@ def report(setting: Setting, results: Results) -> Report:
     error = np.mean(outcomes[0].get_at_best_rate("blank"))
     verdict = _judge_claim(setting, outcomes)
     answer = {"holds": "Yes", "wrong": "No"}.get(verdict.word, "Not clearly")
-    named = f"{1 - error:.0%} of blank pictures are named right; guessing gets {GUESSING:.0%}"
-    headline = f"{answer}: in one-class groups, {named}."
+    headline = f"{answer}: {1 - error:.0%} of blank pictures get their group’s label; guessing gets {GUESSING:.0%}."
     return Report(headline, [_draw_test_errors(outcomes), course], verdict, table)
 
 
@@ -223,11 +222,16 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
             )
             for k, each in enumerate(outcomes)
         ]
-        names = [f"{label}: {point.y[0]:.0f}%" for label, point in zip(NETWORK_LABELS, points, strict=True)]
+        words = [
+            Curve("", each.x, (each.y if each.high is None else each.high) + 4, is_scatter=True, size=0,
+                  texts=[f"{each.y[0]:.0f}%"], text_side="top center")
+            for each in points
+        ]  # fmt: skip
         panels.append(
             CurvePanel(
-                title, points, "", "right answers, %", levels=(100 * GUESSING,),
-                level_names=(f"guessing: {GUESSING:.0%}",), span=(-5, 105), marks=range(len(outcomes)), names=names,
+                title, [*points, *words], "", "right answers, %", levels=(100 * GUESSING,),
+                level_names=(f"guessing: {GUESSING:.0%}",), span=(-5, 115),
+                marks=range(len(outcomes)), names=NETWORK_LABELS,
             )
         )  # fmt: skip
     said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())
@@ -279,8 +283,10 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
     )
-    later = f"{1 - np.mean(one.get_at_best_rate('inference')):.0%} of real digits right"
-    harm = f"The harm: in inference, running averages replace the group’s mean, and the network reads only {later}."
+    harm = (
+        "The harm: in inference there is no group. Running averages of the training replace the group’s mean, and "
+        f"the network reads only {1 - np.mean(one.get_at_best_rate('inference')):.0%} of test digits right."
+    )
     why = f"{EXPERIMENT.why} {harm}" if word == "holds" and min(spoils) > 0 else ""
     says = f"Undertrained. {says}" if undertrained else says
     return Verdict(word, says, condition, why)
@@ -294,6 +300,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
 EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    lambda setting: f"Networks learn the class of every picture. Batch norm averages over groups of {setting.group}: "
-    f"{setting.group - 1} digits of one class, and a blank picture with the same label. In mixed groups, all these "
-    "pictures are shuffled and keep their labels.")  # fmt: skip
+    lambda setting: f"Batches have groups of {setting.group} pictures: {setting.group - 1} digits of one class, and a "
+    "blank picture with the same label. Batch norm averages over each group. For comparison: mixed groups, where "
+    "pictures keep their labels, and layer norm, which uses no group.")  # fmt: skip

@@ -1,18 +1,17 @@
 """Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, number_choice
-from normviz.core.text import typeset
+from normviz.core.text import capitalize_first
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
-from normviz.describe.seeds import format_mean
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import (
@@ -31,13 +30,15 @@ from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, form
 PADDINGS = {"zeros": "Zero padding", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""
 
-POINT_OFFSET, GAP_OFFSET = 0.08, 0.16
-"""Distances of points beside each other, and of the gap's line, as shares of the distance between the paddings."""
+POINT_OFFSET = 0.1
+"""Distance of points beside each other, as a share of the distance between the paddings."""
 
 
 @dataclass(frozen=True)
 class Setting(ComparisonSetting):
     """Settings of the comparison of normalizations in convolutional networks."""
+
+    has_scheme_curves: ClassVar[bool] = False
 
     channels: int = number_choice(8, (4, 8), label="Channels")
     learned: str = choice(
@@ -87,13 +88,15 @@ def report(setting: Setting, results: Results) -> Report:
             for found in find_outcomes(jobs, results, partial(Outcome.of, setting, LEARNING_RATES))
         )
     figures = [
-        *_draw_losses_by_padding(ended),
+        *_draw_losses_by_padding(setting, ended),
+        *_draw_border_contrast(ended),
         *_draw_loss_curves(begun),
         *_draw_border_statistics(ended["zeros"]),
     ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
-    verdict, lead = judge_paper_claims(ended, setting.schemes, budget)
-    return Report(_format_headline(ended, verdict), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
+    verdict, verdicts = judge_paper_claims(ended, setting.schemes, budget)
+    headline = _format_headline(ended, verdict)
+    return Report(headline, figures, verdict, _tabulate_results(setting, ended), verdicts)
 
 
 def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
@@ -106,61 +109,57 @@ def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -
     return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, has_markers=True)
 
 
-def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Yield a figure of the mean training loss and the border's contrast by padding; none before both are trained."""
-    padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
-    done = [key for key in padded if key in bare]
-    if not done:
+def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+    """Yield a figure of layer norm's loss over batch norm's, by padding; none before both are trained."""
+    if not all({"batch", "layer"} <= {*found} for found in ended_outcomes.values()):
         return
-    places = range(len(PADDINGS))
-    gaps = [_draw_gap(padded, bare)] if {"batch", "layer"} <= {*done} else []
-    panels = []
-    for name, title, axis, levels, lines in (
-        ("mean_losses", "Mean training loss: lower means faster learning", "loss, mean over all steps", (), gaps),
-        ("border_contrast", "How much units vary: border against inside", "σ at border / σ inside", (1,), []),
-    ):
-        values = {key: _mask_nonfinite(np.stack([getattr(each[key], name) for each in (padded, bare)])) for key in done}
-        curves = [
-            make_band_curve(
-                padded[key].label, np.array(places) + POINT_OFFSET * (k - (len(done) - 1) / 2), values[key],
-                padded[key].style, is_scatter=True,
-            )
-            for k, key in enumerate(done)
-        ]  # fmt: skip
-        top = max(
-            1.1 * float(np.nan_to_num([curve.high for curve in curves]).max()), *(1.1 * level for level in levels), 0.1
-        )
-        panels.append(
-            CurvePanel(
-                title, [*curves, *lines], "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
-                level_names=("as inside",), span=(0, top),
-            )
-        )  # fmt: skip
-    said = "; ".join(
-        f"{padded[key].name} {_format_loss_and_contrast(padded[key])} with zeros around the picture, "
-        f"{_format_loss_and_contrast(bare[key])} without padding"
-        for key in done
-    )
+    excess = np.stack([100 * compute_loss_excess(ended_outcomes[padding]) for padding in PADDINGS])
+    points = _make_padding_points(ended_outcomes, {"batch": np.zeros_like(excess), "layer": excess})
+    means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
+    labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
+    panel = CurvePanel(
+        "Training loss, compared with batch norm’s",
+        [
+            replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
+            for each, texts in zip(points, labels, strict=True)
+        ],
+        "", "difference, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
+    )  # fmt: skip
     yield FigureSpec(
-        "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
-        "Means with 95% intervals at the best learning rates. σ: standard deviation of the last convolutional layer’s "
-        "units.",
+        "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
+        f"Means of {setting.seeds} networks with 95% intervals, each norm at its best learning rate. Loss: mean over "
+        "all steps.",
     )  # fmt: skip
 
 
-def _draw_gap(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Curve:
-    """Return bars from batch norm's mean loss to layer norm's, with padding and without, with their lengths."""
-    low, high = (
-        _mask_nonfinite(np.array([each[key].mean_losses.mean() for each in (padded, bare)]))
-        for key in ("batch", "layer")
-    )
-    x = np.arange(len(PADDINGS)) + GAP_OFFSET
-    texts = [f"\u2002gap<br>\u2002{gap:.3f}" if np.isfinite(gap) else "" for gap in high - low]
-    return Curve("", x, (low + high) / 2, -1, low, high, is_scatter=True, size=1, texts=texts)
+def _draw_border_contrast(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+    """Yield a figure of the border's contrast by padding; none before a scheme is trained with both."""
+    padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
+    values = {key: np.stack([each[key].border_contrast for each in (padded, bare)]) for key in padded if key in bare}
+    if not values:
+        return
+    points = _make_padding_points(ended_outcomes, values)
+    panel = CurvePanel(
+        "How much units vary: border against inside", points, "", "σ at border / σ inside", marks=range(len(PADDINGS)),
+        names=[*PADDINGS.values()], levels=(1,), level_names=("as inside",),
+    )  # fmt: skip
+    said = "; ".join(f"{each.name} {' and '.join(f'{y:.2f}' for y in each.y)}" for each in points)
+    yield FigureSpec(
+        "contrast", [panel], f"σ at the border over σ inside, with zero padding and without: {said}.",
+        "Means with 95% intervals. σ: standard deviation of the last convolutional layer’s units.",
+    )  # fmt: skip
 
 
-def _format_loss_and_contrast(outcome: Outcome) -> str:
-    return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
+def _make_padding_points(ended_outcomes: Outcomes, values: Mapping[str, np.ndarray]) -> list[Curve]:
+    """Return the points of each scheme with padding and without, beside those of the others."""
+    found, places = ended_outcomes["zeros"], np.arange(len(PADDINGS))
+    return [
+        make_band_curve(
+            found[key].label, places + POINT_OFFSET * (k - (len(values) - 1) / 2), _mask_nonfinite(each),
+            found[key].style, is_scatter=True,
+        )
+        for k, (key, each) in enumerate(values.items())
+    ]  # fmt: skip
 
 
 def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
@@ -210,17 +209,17 @@ def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec
 
 
 def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
-    """Return the headline: is the border the reason, and layer norm's training loss against batch norm's."""
+    """Return the headline: is the border the reason, and layer norm's training loss above batch norm's."""
     pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
-    gaps = [float(compute_loss_excess(found).mean()) for found in pairs]
-    if not np.isfinite(gaps).all():
+    padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
+    if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    if verdict.why:
-        return EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].headline.format(*gaps)
-    padded, bare = (typeset(gap, 2) for gap in gaps)
-    return f"Layer norm's loss minus batch norm's is {padded}, without padding {bare}."
+    answer = EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].answer if verdict.why else ""
+    return capitalize_first(
+        f"{answer}layer norm’s loss exceeds batch norm’s by {padded:.0%} with padding, {bare:.0%} without."
+    ).replace("-", "−")
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -247,6 +246,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "CNNs learn digits with zeros around each picture (zero padding), and without padding, where no unit "
-    "sees beyond the border. If the border is the cause, the gap from layer norm’s training loss to batch norm’s must "
-    "be smaller without padding.")  # fmt: skip
+    lambda _: "Layer norm has one mean and variance for border and inner units. CNNs learn digits with zeros around "
+    "each picture (padding), and without, where no unit sees beyond the border. If the border is the cause, layer "
+    "norm must then trail less.")  # fmt: skip

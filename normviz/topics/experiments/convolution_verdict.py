@@ -64,13 +64,13 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 
 
 def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
-    """Return the training loss of layer norm minus that of batch norm, (seeds,); NaN where both diverged."""
-    with np.errstate(invalid="ignore"):  # ∞ − ∞
-        return outcomes["layer"].mean_losses - outcomes["batch"].mean_losses
+    """Return the share by which layer norm's training loss exceeds batch norm's, (seeds,); NaN where both diverged."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # ∞ / ∞, or networks without numbers
+        return outcomes["layer"].mean_losses / outcomes["batch"].mean_losses - 1
 
 
-def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, Verdict]:
-    """Return two verdicts: on the paper's order and explanation, and on batch norm against layer norm alone.
+def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
+    """Return the verdict on the border as a cause, and by id those on claims on the order of the schemes.
 
     Args:
         ended: the outcomes with padding, "zeros", and without, "none".
@@ -79,38 +79,34 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     """
     padded, bare = ended["zeros"], ended["none"]
     if missing := [SCHEMES[key].label for key in VERDICT_SCHEMES if key not in schemes]:
-        return (Verdict("open", f"Choose {join_words(missing, 'and')} as well."),) * 2
+        return Verdict("open", f"Choose {join_words(missing, 'and')} as well."), {}
     if any(key not in found for key in schemes for found in (padded, bare)):
-        return (Verdict("open", "Not all networks are trained yet."),) * 2
+        return Verdict("open", "Not all networks are trained yet."), {}
     condition = (
         f"{training}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
         "network is smaller too."
     )
     if min(float(np.mean(padded[key].test_errors)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
-        return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
+        return Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition), {}
     found = compare_paddings(ended)
     reason = judge_border_explanation(found)
+    text = EXPLANATIONS[reason]
     says = " ".join([_describe_losses(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
     extent = (
         f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
-        f"{_FASTER[lead]} layer norm, {EXPLANATIONS[reason].cause}"
+        f"{_FASTER[lead]} layer norm, {text.cause}"
     )
-    there, here = (each["layer"].border_contrast.mean() for each in (padded, bare))
     is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
-    why = (
-        f"With padding, layer norm’s units at the border vary {there:.2f} times as much as inner units, without "
-        f"padding {here:.2f} times. {EXPLANATIONS[reason].why}"
-        f"{' Removing padding raises all losses, though, so it changes more than the border.' if is_harder else ''}"
-    )
-    whole = Verdict(_judge_scheme_order(found, reason), says, f"{why} {condition}", why, extent)
-    return whole, Verdict(
-        _judge_batch_norm_lead(found),
-        _describe_losses(found, padded),
-        condition,
-        extent=describe_extent({"the training loss": lead, "the test error": found.get_sign("error")}),
-    )
+    why = text.why + " The test has a limit: without padding the network is smaller, too." * is_harder
+    return Verdict(text.word, says, condition, why), {
+        "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
+        "B16": Verdict(
+            _judge_batch_norm_lead(found), _describe_losses(found, padded), condition,
+            extent=describe_extent({"the training loss": lead, "the test error": found.get_sign("error")}),
+        ),
+    }  # fmt: skip
 
 
 def compare_paddings(ended: Outcomes) -> Comparisons:
@@ -136,36 +132,40 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """Texts of a judgement of the paper's explanation: the headline, the end of the verdict, and its reason.
+    """The verdict on the paper's explanation: its key, the headline's first words, the end of an extent, the reason."""
 
-    The headline has places for the gaps with padding and without it.
-    """
-
-    headline: str
+    word: VerdictKey
+    answer: str
     cause: str
     why: str
 
 
 EXPLANATIONS = {
     "supported": ExplanationText(
-        "Yes: without padding the gap shrinks from {:.3f} to {:.3f}.",
+        "holds",
+        "Yes: ",
         "and the border is a cause",
-        "With this difference, the gap shrinks.",
+        "Without padding, border units are more like inner ones, and layer norm trails batch norm less.",
     ),
     "contradicted": ExplanationText(
-        "Not the border: without padding the gap grows from {:.3f} to {:.3f}.",
+        "wrong",
+        "No: ",
         "but the border does not explain this",
-        "Yet the gap grows.",
+        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
+        "and yet it trails even more.",
     ),
     "unmoved": ExplanationText(
-        "Not the border: the gap is {:.3f} with padding, {:.3f} without.",
+        "wrong",
+        "No: ",
         "but the border does not explain this",
-        "Yet the gap does not clearly change.",
+        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
+        "and yet it trails as much.",
     ),
     "undecided": ExplanationText(
-        "Not decided: the gap is {:.3f} with padding, {:.3f} without.",
+        "open",
+        "Undecided: ",
         "and whether the border explains this stays open",
-        "These runs do not decide whether this explains the gap.",
+        "These runs do not decide whether layer norm trails because of the border.",
     ),
 }
 """The texts by the judgement, which `judge_border_explanation` returns."""
@@ -176,7 +176,8 @@ _FASTER = {1: "faster than", 0: "not clearly faster than", -1: "slower than"}
 def judge_border_explanation(comparisons: Comparisons) -> str:
     """Return the key of `EXPLANATIONS` on whether the border explains batch norm's lead."""
     sides = comparisons.sides
-    if sides["contrast"] != "more" or (sides["growth"] != "less" and sides["bare"] != "more"):
+    larger_lag = sides["padded" if sides["growth"] == "less" else "bare"]
+    if sides["contrast"] != "more" or larger_lag != "more":
         return "undecided"
     return {"less": "supported", "more": "contradicted", "unclear": "unmoved"}[sides["growth"]]
 
@@ -206,7 +207,8 @@ def _describe_losses(comparisons: Comparisons, padded: Mapping[str, Outcome]) ->
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
         f"normalization: {comparisons.text('plain')}. Layer norm against batch norm: "
-        f"{comparisons.text('padded')}. Test error at the end: {errors} ({comparisons.text('error', 100, ' points')})."
+        f"{comparisons.text('padded', 100, '%')}. Test error at the end: {errors} "
+        f"({comparisons.text('error', 100, ' points')})."
     )
 
 
@@ -230,5 +232,6 @@ def _describe_border(comparisons: Comparisons, padded: Mapping[str, Outcome], ba
         f"and {format_mean(plain.border_contrast, 3)} without normalization. With layer norm, units at the border are "
         f"turned on for {border} of the digits, those inside for {inside}. Without padding, σ at the border over σ "
         f"inside is {format_mean(bare['layer'].border_contrast, 3)}. Layer norm against batch norm there: "
-        f"{comparisons.text('bare')}. That excess against the excess with padding: {comparisons.text('growth')}."
+        f"{comparisons.text('bare', 100, '%')}. That excess against the excess with padding: "
+        f"{comparisons.text('growth', 100, ' points')}."
     )

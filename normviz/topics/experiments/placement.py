@@ -11,7 +11,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
-from normviz.core.text import join_words, typeset
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
@@ -56,6 +56,9 @@ FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if schem
 
 RATIO_STYLE = 4
 """Index of the style of a curve that belongs to two placements."""
+
+WARMUP_LABELS, WARMUP_STYLES = ("with warm-up", "without warm-up"), (0, 1)
+"""Names in figures of the trainings with a warm-up and without, and the indices of their curve styles."""
 
 MAX_LEARNED_ERROR = 0.5
 """A placement learns at a rate where its mean validation error is less than this."""
@@ -139,7 +142,7 @@ def report(setting: Setting, results: Results) -> Report:
             ("the scale grows evenly with pre norm and doubles with each branch without norm", scale),
         )
     )
-    why = gradients.why if warmup.word.startswith("holds") else ""
+    why = f"{warmup.why} {gradients.why}".strip() if warmup.word.startswith("holds") else ""
     verdict = replace(warmup, says=" ".join([warmup.says, *others]), condition=condition, why=why)
     return Report(_format_headline(depth, runs, ended), figures, verdict, _tabulate_results(setting, ended))
 
@@ -147,7 +150,8 @@ def report(setting: Setting, results: Results) -> Report:
 def _make_placement_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
     """Make the outcome of a placement, `name`, from its result, with a warm-up (index 0) or without (1)."""
     errors = {kept: result[kept][:, warmup_index] for kept in ("validation", "test")}
-    return GridOutcome(f"{name} norm", PLACEMENT_LABELS[name], PLACEMENTS.index(name), LEARNING_RATES, errors)
+    label, style = WARMUP_LABELS[warmup_index], WARMUP_STYLES[warmup_index]
+    return GridOutcome(f"{name} norm", label, style, LEARNING_RATES, errors)
 
 
 PlacementOutcomes = Mapping[str, list[GridOutcome]]
@@ -199,14 +203,15 @@ def _draw_errors_by_rate(
         return
     panels = [
         CurvePanel(
-            title,
-            make_outcome_curves(
-                [each[kind] for each in runs.values()], lambda run: 100 * run.errors_by_rate, LEARNING_RATES
-            ),
+            capitalize_first(PLACEMENT_LABELS[name]),
+            [
+                *make_outcome_curves(outcomes[::-1], lambda run: 100 * run.errors_by_rate, LEARNING_RATES),
+                *(_label_errors_of_headline(outcomes) if name == "post" else ()),
+            ],
             "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
-            levels=(GUESSING_ERROR,), level_names=("guessing",),
+            levels=(GUESSING_ERROR,), level_names=(f"guessing: {GUESSING_ERROR:.0f}%",),
         )
-        for kind, title in ((1, "Without warm-up: full rate at once"), (0, "With warm-up: the rate grows at first"))
+        for name, outcomes in runs.items()
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
@@ -218,6 +223,15 @@ def _draw_errors_by_rate(
         f"Means of {setting.seeds} networks with 95% intervals."
         f"{' Peri norm computes x + N(f(N(x))).' if 'peri' in placements else ''}",
     )  # fmt: skip
+
+
+def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
+    """Yield a label of the mean errors at the largest rate at which the placement learns; none if it learns at none."""
+    large = _choose_largest_rate(outcomes[0])
+    if large is not None:
+        errors = np.array([100 * each.errors_by_rate[large].mean() for each in outcomes])
+        x, texts = np.full(len(errors), LEARNING_RATES[large]), [f"\u2002{each:.0f}%" for each in errors]
+        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts)
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
@@ -250,8 +264,10 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
         rise, rate = compare_seed_by_seed(without, warm), typeset(LEARNING_RATES[large])
         if not find_clear_differences([rise])[0]:
             return f"At learning rate {rate}, warm-up makes no clear difference to post norm."
-        answer, errors = "Yes" if rise.mean > 0 else "No", [f"{each.mean():.0%}" for each in (without, warm)]
-        return f"{answer}, at learning rate {rate}: {errors[0]} errors without warm-up, {errors[1]} with it."
+        is_only = len(_list_spared_rates(large, *ended_outcomes["post"])) == large > 0
+        answer = "No, at" if rise.mean < 0 else "Only at" if is_only else "Yes, at"
+        errors = [f"{each.mean():.0%}" for each in (without, warm)]
+        return f"{answer} learning rate {rate}: post norm has {errors[0]} errors, with warm-up {errors[1]}."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -280,11 +296,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    why = (
-        "The paper’s reason: before training, post norm’s gradients near the output are large "
-        f"({typeset(float(mean), 2)} times pre norm’s with {LAYER_COUNTS[-1]} layers), so large first steps make "
-        "training unstable."
-    )
+    why = "The paper’s reason: post norm starts with large gradients, so it needs small first steps."
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 
@@ -313,29 +325,40 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
         f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    extent = (
-        f"at learning rate {typeset(LEARNING_RATES[large])}: there pre norm has "
-        f"{pair['pre'][1].errors_by_rate[large].mean():.0%} errors without warm-up"
-        f"{_describe_spared_rates(large, *pair['post'])}"
-    )
-    return Verdict(word, " ".join(said), extent=extent)
+    rate = typeset(LEARNING_RATES[large])
+    why = _describe_other_rates(large, *pair["post"])
+    if all(_learns(pair["pre"][1])):
+        why += " Pre norm learns without it at all rates."
+    return Verdict(word, " ".join(said), why=why, extent=f"at learning rate {rate}")
 
 
-def _describe_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
-    """Return sentences on rates below the one at `large` where warm-up hardly lowers errors, and on larger ones."""
+def _list_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> list[float]:
+    """Return the rates below the one at `large` where warm-up hardly lowers the errors."""
     rises = (without.errors_by_rate - warm.errors_by_rate).mean(-1)
-    rates = [typeset(rate) for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
-    beyond = [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]
-    return "".join(
-        f". At {join_words(some, 'and')}, {text}"
-        for some, text in ((rates, "post norm needs no warm-up here"), (beyond, "post norm fails even with warm-up"))
-        if some
-    )
+    return [rate for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
+
+
+def _describe_other_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
+    """Return sentences on post norm at its best rate, if it needs no warm-up there, and at rates beyond `large`."""
+    best = warm.best_rate_index
+    texts = []
+    if warm.rate in _list_spared_rates(large, warm, without):
+        ends = [f"{each.errors_by_rate[best].mean():.0%}" for each in (without, warm)]
+        both = f"{ends[0]} errors with or without" if ends[0] == ends[1] else f"{ends[0]} errors, and {ends[1]} with"
+        texts.append(f"“Essential” is too strong here: at {typeset(warm.rate)}, post norm has {both} warm-up.")
+    if beyond := [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]:
+        texts.append(f"At {join_words(beyond, 'and')} it fails anyway.")
+    return " ".join(texts)
+
+
+def _learns(outcome: GridOutcome) -> np.ndarray:
+    """Return for each learning rate whether a placement learns at it."""
+    return outcome.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
     """Return the position of the largest rate at which a placement learns with warm-up; None if it learns at none."""
-    learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR)
+    learning = np.flatnonzero(_learns(warm))
     return int(learning[-1]) if len(learning) else None
 
 
@@ -392,9 +415,9 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
-    f"channels: {WIDTH}.",
-    lambda setting: "Transformers learn digits, with and without warm-up (the learning rate grows for the "
-    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps of Adam). In a block with the branch f, pre "
-    f"norm computes x + f(N(x)) and post norm N(x + f(x)); N is {setting.row.scheme.name}."
+    lambda setting: f"{DIGITS_DESCRIPTION}, each row a token; transformers of {setting.layers} layers, {WIDTH} "
+    f"channels; N: {setting.row.scheme.name}.",
+    lambda setting: "Transformers learn digits with Adam, with and without warm-up (the learning rate grows over the "
+    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps). Around a branch f (attention or dense "
+    "layers), pre norm computes x + f(N(x)) and post norm N(x + f(x)), where N normalizes."
     .replace(" + ", "\u00a0+\u00a0"))  # fmt: skip

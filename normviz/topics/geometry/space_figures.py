@@ -8,15 +8,18 @@ from numpy.typing import ArrayLike
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
-from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep
+from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADIENT, DescentStep, format_vector
 
 MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.25
+GRADIENT_LENGTH = 1.6
 """Length of the arrow with the gradient's direction."""
 
-RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.35, 1e-3
+OFFSET = 0.11
+"""Distance of the arrows v and x̂, which have one direction, from the line between them."""
+
+RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.5, 1e-3
 """Side of the square that marks a right angle, and the largest cosine that counts as one."""
 
 CIRCLE_POINTS = 72
@@ -37,8 +40,8 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
 
-    Dotted lines join all x with this v, and all v with this x̂. The stage "gradient" adds an arrow of fixed
-    length with the direction of ∂L/∂x.
+    A dotted line joins x with v, at first all x with this v. The stage "gradient" adds an arrow of fixed length with
+    the direction of ∂L/∂x, and to the same scale ∂L/∂x̂ / s in the plane and the part along v that ∂L/∂x lacks.
     """
     colours, forward = THEMES[theme], step.before
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
@@ -46,26 +49,29 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     figure = _create_scene(reach, colours, has_circle=divides)
     origin = np.zeros(3)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
-    _draw_line(figure, [forward.x, 2 * forward.v - forward.x], colours.mean, dash="dot")
+    inner = {"middle right": "top left", "middle left": "top right"}[side]  # off the numbers of the axes
+    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], inner if divides else side)
+    _draw_line(figure, [forward.x, forward.v if divides else 2 * forward.v - forward.x], colours.mean, dash="dot")
     length = float(np.linalg.norm(forward.v))
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
     at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
     at_middle = {"side": "bottom right", "share": 0.5}
-    wide, thin = (14, 3) if divides else (8, 8)  # on one line, so the shorter one is wide
-    place, width = (at_middle, wide) if is_short else (at_tip, thin)
-    _draw_vector(figure, origin, forward.v, "v = x − μ", colours.mean, width=width, **place)
+    beside = OFFSET * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin
+    _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **(at_middle if is_short else at_tip))
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
         return figure
-    _draw_line(figure, [origin, 0.97 * reach / (length or 1.0) * forward.v], colours.mean, dash="dot")
-    place, width = (at_tip, thin) if is_short else (at_middle, wide)
-    _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, width=width, **place)
+    place = at_tip if is_short else at_middle
+    _draw_vector(figure, -beside, forward.xhat - beside, "x̂ = v / s", colours.divides, **place)
     steepness = float(np.linalg.norm(step.gradient))
     if stage == "gradient" and steepness:
         ahead, back = step.gradient / steepness, -forward.xhat / CIRCLE_RADIUS
         end = forward.xhat + GRADIENT_LENGTH * ahead
-        _draw_vector(figure, forward.xhat, end, "∂L/∂x", colours.lines[1], "bottom center")
+        incoming = np.array(INCOMING_GRADIENT) / forward.divisor
+        start = forward.xhat + GRADIENT_LENGTH / steepness * (incoming - incoming.mean())
+        _draw_vector(figure, forward.xhat, start, "2", colours.lines[1], "bottom center", width=3)
+        _draw_line(figure, [start, end], colours.lines[1], dash="dash")
+        _draw_vector(figure, forward.xhat, end, "3: ∂L/∂x", colours.lines[1], "middle right")
         if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
             _draw_line(figure, forward.xhat + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
     return figure
@@ -92,7 +98,7 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
     ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
-    _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
+    _draw_text(figure, 0.84 * reach * (0.99 * _DEEP + 0.1 * _RIGHT), "plane: sum = 0", colours.mean)
     if has_circle:
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
@@ -102,9 +108,10 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
         _draw_line(figure, [np.zeros(3), length * unit], colours.muted)
         numbers = np.arange(1, int(length) + 1)
         x, y, z = numbers * unit[:, None]
+        side = "bottom left" if channel == 0 else "bottom center"
         figure.add(
             "scatter3d", x=x, y=y, z=z, mode="markers+text", marker={"color": colours.muted, "size": 3},
-            text=list(map(str, numbers)), textposition="top right" if channel == 0 else "bottom center",
+            text=[*[""] * (len(numbers) - 1), str(numbers[-1])], textposition=side,
             textfont={"color": colours.muted}, **_QUIET,
         )  # fmt: skip
         _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")
@@ -148,7 +155,7 @@ def _draw_vector(
     figure.add(
         "scatter3d", x=x, y=y, z=z, mode="lines+markers+text", name=label, text=["", f"<b>{label}</b>", ""],
         textposition=side, textfont={"color": colour, "size": 17}, line={"color": colour, "width": width},
-        marker={"color": colour, "size": [0, 0, 0 if length else 8]}, hovertemplate="(%{x:.3g}, %{y:.3g}, %{z:.3g})",
+        marker={"color": colour, "size": [0, 0, 0 if length else 8]}, hovertemplate=format_vector(end - start),
     )  # fmt: skip
     if length:
         u, v, w = ([each] for each in (end - start) / length)

@@ -81,10 +81,8 @@ def draw_graph(values: ChainValues, step: int, zero_threshold: float, theme: str
             continue
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
-        if back <= step:
-            _draw_arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
-        else:
-            _draw_arrow(figure, start, end, texts, colour, 2.0)
+        tail, tip, width = (end, start, 3.0) if back <= step else (start, end, 2.0)
+        _draw_arrow(figure, tail, tip, texts, colour, width)
     for name, box in boxes.items():
         _draw_box(figure, box, texts[name], box.gradient == STEPS[step], colours)
     for path in values.paths:

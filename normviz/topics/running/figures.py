@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style, style_current_value_line
-from normviz.describe.seeds import format_mean_percent
+from normviz.describe.seeds import estimate_mean, format_mean_percent
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 """The marker for each colour role."""
@@ -52,9 +52,11 @@ class ModeRow:
 def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
     """Return a figure of accuracies, one row per case: a mark per network, the mean and its confidence interval.
 
-    A case without numbers yet shows its name only, so that nothing moves when they arrive.
+    A case without numbers yet shows its name only. The axis begins at 0, or close to the numbers if all are above 50%.
     """
     colours, figure = THEMES[theme], Figure()
+    lowest = min((float(row.accuracy.min()) for row in rows if row.accuracy is not None), default=0.0)
+    start = 5 * int(20 * lowest - 0.5) if lowest > 0.5 else 0
     for place, row in enumerate(rows):
         if row.accuracy is None:
             continue
@@ -67,16 +69,20 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
         figure.add_scatter(
             x=[percent.mean()], y=[place], mode="markers", name=f"{row.name}, mean", showlegend=False,
             marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
+            error_x={"array": [100 * estimate_mean(row.accuracy)[1]], "color": colours.ink, "width": 9},
         )  # fmt: skip
         figure.add_annotation(
             text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xref="paper", xanchor="left", y=place, yref="y",
             showarrow=False,
         )  # fmt: skip
-    figure.add_vline(100 * chance, line=style_current_value_line(colours))
-    ticks = [50, 75, 100, 100 * chance]
-    texts = [*(f"{tick}" for tick in ticks[:-1]), f"guessing: {ticks[-1]:g}"]
-    title = make_axis_title("accuracy on unseen digits in %: each network (small), mean ± 95% interval (large)")
-    figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
+    title = make_axis_title("accuracy on unseen digits in %: each network (small), mean with 95% interval (large)")
+    if start:
+        figure.update_xaxes(range=[start, 100.5], title=title, nticks=5)
+    else:
+        figure.add_vline(100 * chance, line=style_current_value_line(colours))
+        ticks = [50, 75, 100, 100 * chance]
+        texts = [*(f"{tick}" for tick in ticks[:-1]), f"guessing: {ticks[-1]:g}"]
+        figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
     places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}
     figure.update_yaxes(**places, automargin=True, tickfont={"size": 13}, showgrid=False)

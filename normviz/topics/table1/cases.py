@@ -94,7 +94,7 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
-    """Return a few words on what a scheme does, such as "normalizes each image", for the line below its name."""
+    """Return a few words on what a scheme does, such as "normalizes each image over its neurons"."""
     if scheme.is_baseline:
         return "to compare with"
     if scheme.key == "weight":
@@ -104,8 +104,10 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
     if scheme.suppression is None or scheme.suppression.windowed_axes:
         return menu_hint(scheme)
     field = scheme.fields[-1]
-    noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", UNIT_WORDS[setting.layer])
-    over = " over the batch" if field.rules[0] == FULL else ""
+    unit = UNIT_WORDS[setting.layer]
+    noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", unit)
+    is_example = (noun, unit) == ("example", "neuron")
+    over = " over the batch" if field.rules[0] == FULL else " over its neurons" if is_example else ""
     return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
 

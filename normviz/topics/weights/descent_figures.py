@@ -131,8 +131,7 @@ def draw_values_by_step(
         x, xanchor, yanchor = ((first + last) / 2, "center", "bottom") if is_long else (first, "right", "top")
         look = {"text": "the same loss", "font": {"color": colours.ink}, "xanchor": xanchor, "yanchor": yanchor}
         figure.add_annotation(x=x, y=y, showarrow=False, **look)
-        ticks = [0] * (first >= LABEL_STEPS / 2) + [first] * (last - first >= LABEL_STEPS) + [last]
-        figure.update_xaxes(tickvals=ticks)
+        figure.update_xaxes(tickvals=[first] * (last - first >= LABEL_STEPS) + [last])
     low -= margin if least < 0 or logarithmic else 0
     figure.update_yaxes(title=quantity, range=[low, high + margin], automargin=True, **scale)
     return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})

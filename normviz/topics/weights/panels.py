@@ -129,20 +129,18 @@ def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] |
 def _explain_rate_factor(run: DescentPath) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
     ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
-    end = (
-        ", and w ends too short" if abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights()) else ""
-    )
+    (g, g_end), (length, length_end) = ([typeset(values[k], 3) for k in (0, -1)] for values in (run.g, run.lengths))
     if factor == "1":
-        g, length = (typeset(values[-1], 3) for values in (run.g, run.lengths))
         return (
-            "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large (chain rule, twice). "
-            f"That is 1 at first, when w = v, and ({g} / {length})² = **{typeset(run.rate_factors[-1], 2)}** after "
-            f"{STEPS} steps."
+            "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large: "
+            f"({g}/{length})² = **1** at first. After {STEPS} steps, g is {g_end} and ‖v‖ is {length_end}: "
+            f"({g_end}/{length_end})² = **{typeset(run.rate_factors[-1], 2)}**."
         )
+    is_short = abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights())
     return (
-        f"**Why?** At first w = {ratio} · v: a turn moves the tip of w {ratio} times as far as that of v, with {ratio} "
-        f"times the gradient (chain rule). So w turns as if the learning rate were (g/‖v‖)² = {ratio} · {ratio} = "
-        f"**{factor}** times as large. The length g learns no faster{end}."
+        f"**Why?** At first w = {ratio} · v: the gradient of v is {ratio} times as large, and its step moves w {ratio} "
+        f"times as far. So w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = **{factor}** times as "
+        f"large. The length g learns no faster{', so w ends too short' if is_short else ''}."
     )
 
 

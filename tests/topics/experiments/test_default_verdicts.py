@@ -11,7 +11,7 @@ VERDICTS = {
     "batch-size": "holds",
     "dropout": "wrong",
     "learning-rate": "holds",
-    "convolution": "holds-if",
+    "convolution": "wrong",
     "fine-tuning": "holds",
     "gan": "holds-if",
     "leak": "holds",

@@ -118,10 +118,10 @@ def test_the_recurrent_panel_leads_to_the_experiment(monkeypatch):
 
 
 def ends_of(at):
-    """The ends of the drawn vectors, by the first word of their label."""
+    """The drawn vectors, from start to end, by the first word of their label."""
     drawn = plots(at)["space"]["figure"]["data"]
     return {
-        trace["name"].partition(" =")[0]: [float(trace[axis][-1]) for axis in "xyz"]
+        trace["name"].partition(" =")[0]: [float(trace[axis][-1] - trace[axis][0]) for axis in "xyz"]
         for trace in drawn
         if "name" in trace
     }
@@ -173,7 +173,7 @@ def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
     for label, times in (("long: v", 1.0), ("short: ½ v", 0.5)):
         step = take_step(times * np.array([3.0, 1.0, -1.0]), 0.0)
         np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
-        np.testing.assert_allclose(drawn[f"step: {step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
+        np.testing.assert_allclose(drawn[f"step: {step.angle:.0f}°"], step.change, atol=1e-9)
     assert "A step turns the short vector 3.3 times as far." in said(at)
     assert "so the step is longer." in said(at)
     assert f"learning rate {LEARNING_RATE}" in said(at)

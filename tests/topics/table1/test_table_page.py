@@ -94,7 +94,7 @@ def test_the_first_view_asks_for_a_guess():
         ("No norm", "to compare with"),
         ("Batch norm", "normalizes each neuron over the batch"),
         ("Weight norm", "divides each neuron's weights by their length"),
-        ("Layer norm", "normalizes each image"),
+        ("Layer norm", "normalizes each image over its neurons"),
     ]
     assert all(cell["covered"] for cell in cells_of(at).values())
     assert "Guess 1 of 24" in texts(at.caption)

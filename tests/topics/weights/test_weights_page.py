@@ -114,7 +114,7 @@ def runs_of(setting=None):
 def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
     run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
     assert (run.g[-1] < 0.9 * np.linalg.norm(state.get_best_weights())) == is_short
-    assert ("learns no faster, and w ends too short." in said(open_page(length=length))) == is_short
+    assert ("learns no faster, so w ends too short." in said(open_page(length=length))) == is_short
 
 
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
@@ -124,7 +124,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     assert "At first w = 4 · v" in shown
-    assert "as if the learning rate were (g/‖v‖)² = 4 · 4 = **16** times as large" in shown
+    assert "as if the learning rate were (g/‖v‖)² = (2/0.5)² = **16** times as large" in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -200,7 +200,10 @@ def test_equal_lengths_have_no_other_learning_rate():
     run = runs_of(Setting(start=4.0))["weight"]
     ratio = run.g[-1] / run.lengths[-1]
     g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
-    assert f"1 at first, when w = v, and ({g} / {length})² = **{ratio**2:.2g}** after 200 steps." in said(at)
+    assert (
+        f"(4/4)² = **1** at first. After 200 steps, g is {g} and ‖v‖ is {length}: ({g}/{length})² = **{ratio**2:.2g}**."
+        in said(at)
+    )
     assert not at.toggle
 
 

@@ -81,7 +81,7 @@ def format_stage_headline(example: ThreeChannelExample) -> str:
         return "Here a gradient step does not turn the vector."
     if stage == "gradient":
         is_inside = _is_shortened_by_eps(long.before)
-        return "The gradient lies in the plane." if is_inside else "The gradient is at a right angle to v."
+        return "∂L/∂x lies in the plane." if is_inside else "∂L/∂x is at a right angle to v."
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
@@ -103,15 +103,18 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
     if stage == "gradient":
-        along_v = (
-            "Because of ε, a longer v makes x̂ longer. So ∂L/∂x may have a part along v."
+        scaled = np.array(INCOMING_GRADIENT) / one.divisor
+        part, why = (
+            ("some of its part", "Because of ε, a longer v makes x̂ longer.")
             if _is_shortened_by_eps(one)
-            else "x̂ also stays the same if v grows longer, so ∂L/∂x is at a right angle to v."
+            else ("its part", "A longer v does not change x̂.")
         )
         return (
-            "The rest of the network gives the gradient of the loss L, **∂L/∂x̂** = "
-            f"{format_vector(np.array(INCOMING_GRADIENT))}. Along the dotted line through x, x̂ stays the same, so "
-            f"**∂L/∂x** = {format_vector(long.gradient)} sums to 0. {along_v}"
+            f"The rest of the network gives, for example, **∂L/∂x̂** = {format_vector(np.array(INCOMING_GRADIENT))}. "
+            "On the way back to x:\n\n"
+            f"1. Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
+            f"2. Subtract the mean: {format_vector(scaled - scaled.mean())}. A shift of x does not change x̂.\n"
+            f"3. Subtract {part} along v: {format_vector(long.gradient)} = **∂L/∂x**. {why}"
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "

@@ -27,13 +27,13 @@ STEP_HEADINGS = {
     "dvariance": "From s to the variance σ²",
     "dv": "v receives two gradients",
     "dmean": "μ collects from all elements",
-    "dx": "x receives three gradients",
+    "dx": "∂L/∂x is the sum of three parts",
 }
 
 RMS_HEADINGS = STEP_HEADINGS | {
     "forward": "Forward: two paths from x to x̂",
     "dmean": "RMS norm has no mean",
-    "dx": "x receives two gradients",
+    "dx": "∂L/∂x is the sum of two parts",
 }
 """The headings of the steps in RMS norm, which subtracts no mean."""
 
