@@ -13,7 +13,7 @@ from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADI
 MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.6
+GRADIENT_LENGTH = 1.3
 """Length of the arrow of the gradient without its mean."""
 
 OFFSET = 0.11
@@ -48,7 +48,7 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     beside = OFFSET * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin
     gradients = _scale_gradients(step) if stage == "gradient" and length else np.empty((0, 3))
     farthest = float(np.linalg.norm(gradients + forward.v, axis=1).max(initial=0))
-    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.05 * farthest)
+    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.04 * farthest)
     figure = _create_scene(reach, colours, has_circle=divides)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     inner = {"middle right": "top left", "middle left": "top right"}[side]  # off the numbers of the axes
