@@ -200,8 +200,8 @@ def test_equal_lengths_have_no_other_learning_rate():
     run = runs_of(Setting(start=4.0))["weight"]
     ratio = run.g[-1] / run.lengths[-1]
     g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
-    words = f"(4/4)² = **1** at first. After 200 steps, g is {g} and ‖v‖ is {length}: ({g}/{length})² ="
-    assert f"{words} **{ratio**2:.2g}**, so w turns less in a step." in said(at)
+    words = f"(4/4)² = **1** at first. Then w gets shorter: ({g}/{length})² = **{ratio**2:.2g}** after 200 steps"
+    assert f"{words}, so w turns less in a step than without." in said(at)
     assert not at.toggle
 
 
