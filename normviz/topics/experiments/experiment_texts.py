@@ -57,8 +57,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. Batch norm cancels their scale, unit by unit: larger weights have a "
-        "smaller gradient, so that the next steps change them less.",
+        why="Too large a step makes weights large. Behind batch norm, twice the weights of a unit give the same output "
+        "and half the gradient, so that the next steps matter less.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",

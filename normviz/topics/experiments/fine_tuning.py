@@ -186,7 +186,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
     names = ["before", *(f"after, in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
-    title = f"Test errors before and {'after the new task’s batches' if is_ended else 'so far'}"
+    title = f"Test errors on both tasks{'' if is_ended else ', so far'}"
     panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 102))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
