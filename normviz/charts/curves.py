@@ -34,7 +34,7 @@ class Curve:
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
     line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
-    with `texts` at their `text_side`, and without markers of size 0.
+    with `texts` at their `text_side` (Plotly's "middle left", …), and without markers of size 0.
     """
 
     name: str
