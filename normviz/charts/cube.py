@@ -23,6 +23,7 @@ MAX_OUTLINED_BOXES = (
     1_000  # blocks, or parts of a field, that are outlined and named; more would be hidden by their lines
 )
 INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # position of the camera on the first visit
+MAX_TICKED_COPIES = 3  # cubes in a row with numbers along their axes
 MAX_TICKS = 1_000  # most numbers along an axis; the browser omits those without room
 OVERHANG, OVERHANG_RATIO = 0.05, 0.004  # how far the element sticks out at least, and per cell of the longest side
 LEVELS_PER_HUE = 24  # also between level 0 (not finite) and the lowest value: WebGL blurs narrower bands
@@ -111,7 +112,7 @@ def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "li
         _EMPTY_LINES | {"name": "divisions", "line": {"color": colours.grid, "width": 1.5}},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
         _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
-        _EMPTY_MESH | {"name": "element", "color": colours.element},
+        _EMPTY_MESH | {"name": "element", "color": colours.element if legend["kind"] == "plain" else colours.ink},
     ]
     return Figure(traces, _make_scene_axes(layout))
 
@@ -250,13 +251,14 @@ def _make_cell_trace(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
         **style_cells(legend, colours),
         meta=legend.get("rgb"),
         flatshading=True,
-        lighting=_LIGHTING,
+        lighting=_LIGHTING if legend["kind"] == "plain" else _EVEN_LIGHT,
         hoverinfo="none",
     )
 
 
 _LIGHTING = {"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0}
 _LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a collapsed field are lit as well
+_EVEN_LIGHT = _LIGHTING | {"ambient": 1, "diffuse": 0}  # the same value has the same colour on every face
 
 
 def style_cells(legend: dict, colours: Theme) -> dict:
@@ -303,7 +305,9 @@ def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]
         scale = [[0, NOT_FINITE_COLOUR], [edge, NOT_FINITE_COLOUR], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
-    return scale, _make_colour_bar(levels, names, colours) | {"title": {"text": legend["name"], "side": "top"}}
+    return scale, _make_colour_bar(levels, names, colours) | {
+        "title": {"text": legend["name"], "side": "top", "font": {"color": colours.ink}}
+    }
 
 
 def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
@@ -320,6 +324,8 @@ def build_labels_data(
     block_name: tuple[str, str] = ("example", "n"),
     short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
+    notes: Sequence[str] = (),
+    rows: Sequence[str] = (),
 ) -> dict:
     """Build the data with which the browser scales the cube and writes each copy's axis titles, heading, block names.
 
@@ -333,9 +339,14 @@ def build_labels_data(
         block_name: name of a block of the unfolded view, and the letter of its index.
         short_titles: titles for narrow frames, for all copies.
         colours: colours of the titles for each copy; by default the page's text colour.
+        notes: for each copy the line below its heading; "" for the result of the chosen element, then outlined.
+        rows: names of cells along z, in place of their indices; "" keeps the index.
     """
     blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
-    several = len(layout.origins) > 1
+    several, count = len(layout.origins) > 1, len(titles)
+    ticks = [_list_ticked_axis_sizes(layout, dimension) for dimension in range(3)]
+    if count > 1:  # small cubes have no room for pairs of indices
+        ticks = [lengths if len(lengths) == 1 and count <= MAX_TICKED_COPIES else [] for lengths in ticks]
     return {
         "extent": layout.extent,
         "sides": compute_side_lengths(layout.extent),
@@ -344,11 +355,15 @@ def build_labels_data(
                 "titles": list(words),
                 "brief": list(short_titles or words),
                 "colours": list(hues),
-                "ticks": [[]] * 3 if len(titles) > 1 else [_list_ticked_axis_sizes(layout, d) for d in range(3)],
+                "ticks": ticks,
+                "rows": list(rows),
                 "heading": heading,
+                "note": note,
                 "blocks": blocks if several else None,
             }
-            for words, heading, hues in zip(titles, headings, colours or [[""] * 3] * len(titles), strict=True)
+            for words, heading, hues, note in zip(
+                titles, headings, colours or [[""] * 3] * count, notes or [""] * count, strict=True
+            )
         ],
     }
 

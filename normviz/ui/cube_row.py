@@ -9,9 +9,9 @@ from normviz.charts import cube
 from normviz.charts.axis_titles import make_axis_titles
 from normviz.charts.cube_layout import compute_layout
 from normviz.charts.palette import THEMES
-from normviz.core.fields import AXIS_NAMES
-from normviz.core.registry import Scheme
-from normviz.core.text import join_words
+from normviz.core.fields import AXIS_NAMES, Index
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.text import format_number, join_words
 from normviz.describe.wording import SchemeOnShape, format_scheme_label, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
@@ -21,6 +21,12 @@ from normviz.web.plot_message import CubeParts, DrawnFigure
 
 SINGLE_CUBE_HEIGHT = "27rem"
 """Height of a single cube; for several, the browser derives it from the width."""
+
+MAX_LISTED_CHANNELS = 6
+"""Most channels whose standard deviations are listed over a cube."""
+
+NOTE_NAMES = {"value": "x̂", "mean": "Average of the channel", "std": "Std of each channel"}
+"""Names of what stands over each cube, of the chosen element or its example, by the value `note` of a page."""
 
 
 def show_cubes(
@@ -52,12 +58,18 @@ def draw_cube_row(
         make_axis_titles(SchemeOnShape(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes)
     )
     labels = [format_scheme_label(scheme) for scheme in schemes]
-    lit = (f" {each.label}: {SchemeOnShape(each, x.shape).describe_lit_elements(view['focus'])}." for each in schemes)
+    marked = list_marked_schemes(schemes, view)
+    lit = (
+        f" {label}: {SchemeOnShape(each, x.shape).describe_lit_elements(view['focus'])}."
+        for label, each in zip(labels, marked, strict=True)
+    )
     alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one for each scheme.{''.join(lit)}"
     texts = cube.build_labels_data(
-        layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles]
-    )
-    fields, filled = [(scheme.field, scheme.summation) for scheme in schemes], legend["kind"] == "plain"
+        layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles],
+        notes=[_format_note(view.get("note", ""), xhat, view["focus"]) for xhat in xhats],
+        rows=["" if row.any() else "padding" for row in x[0, :, 0]] if view.get("data") == "padded" else (),
+    )  # fmt: skip
+    fields, filled = [(scheme.field, scheme.summation) for scheme in marked], legend["kind"] == "plain"
     parts = CubeParts(
         title=f"{join_words(labels, 'and')}, {' × '.join(plain.axes)} = {' × '.join(map(str, x.shape))}",
         hover=cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
@@ -70,3 +82,18 @@ def draw_cube_row(
     figure = cube.draw_cube(layout, levels, legend, theme)
     height = None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT
     return DrawnFigure(figure, alt, height, parts)
+
+
+def list_marked_schemes(schemes: Sequence[Scheme], view: View) -> list[Scheme]:
+    """List for each cube the scheme whose field is highlighted: its own, or for the mean of a channel that channel."""
+    return [SCHEMES["instance"] if view.get("note") == "mean" else scheme for scheme in schemes]
+
+
+def _format_note(kind: str, xhat: np.ndarray, focus: Index) -> str:
+    """Format what stands over a cube, a key of `NOTE_NAMES`; "" for x̂ of the element, which the browser writes."""
+    example = xhat[focus[0]]
+    if kind == "mean":
+        return f"average in the frame: {format_number(round(example[..., focus[3]].mean(), 2))}"
+    if kind == "std":
+        return f"std by channel: {', '.join(f'{std:.2f}' for std in example.std(axis=(0, 1))[:MAX_LISTED_CHANNELS])}"
+    return ""

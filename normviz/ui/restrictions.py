@@ -46,8 +46,8 @@ HIDDEN_PARTS = {
     "answer": HiddenPart(
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
-        ".st-key-verdict, .st-key-lead .stMarkdown, .nv-readout, .nv-stages, .nv-labels .nv-note, .nv-labels line, "
-        ".nv-pairs > div:not(.used), .st-key-update, .stColumn:has(> * > * > .st-key-element)",
+        ".st-key-verdict, .st-key-lead .stMarkdown, .nv-readout, .nv-stages, .nv-labels :is(.nv-note, line), "
+        ".nv-hollow, .nv-pairs > div:not(.used), .st-key-update, .stColumn:has(> * > * > .st-key-element)",
     ),
     "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case)"),
     "more": HiddenPart(

@@ -17,6 +17,7 @@ import { addVectors, DIMENSIONS, ORIGIN, trimRange } from "./cells.js";
  * @typedef {{x: (number | null)[], y: (number | null)[], z: (number | null)[]}} Lines
  */
 
+const ABOVE = 0.01; // cells between a surface and the lines on it, which it would cover here and there
 const SEEN = 300; // most boxes with edges of their own
 const XYZ = /** @type {const} */ (["x", "y", "z"]);
 export const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
@@ -197,7 +198,11 @@ export function buildGrid({ dimensions, copies, fine, framed }, { offsets, size 
     for (const x of runs[0])
       for (const y of runs[1])
         for (const z of runs[2]) {
-          const ticks = [x, y, z].map((run, d) => [...run, run[run.length - 1] + size[d]].map((at) => at + origin[d]));
+          const ticks = [x, y, z].map((run, d) => [
+            run[0] + origin[d] - ABOVE,
+            ...run.slice(1).map((at) => at + origin[d]),
+            run[run.length - 1] + size[d] + origin[d] + ABOVE,
+          ]);
           addGridLines(m, ticks, fine);
         }
   return m;

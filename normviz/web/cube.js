@@ -141,12 +141,14 @@ export class Cube {
     const found = findElementBoxes(this.state, index);
     const isOne = hover.copies.length === 1;
     const mark = isOne ? { forms: this.noteOn(index), box: found[0], colour } : null;
-    if (this.scene.write(scene, hover, at, mark, isOne ? [] : listResults(this.data.symbol, hover, index))) {
+    if (this.scene.write(scene, hover, at, mark, isOne ? [] : this.listNotes(index))) {
       requestAnimationFrame(() => {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
-    drawOutline(scene, found, hover.overhang, colour, hover.filled || this.state.staged !== null);
+    const isFilled = hover.filled || this.state.staged !== null;
+    const isMarked = isFilled || !hover.labels.each[0].note;
+    drawOutline(scene, isMarked ? found : [], isFilled ? hover.overhang : 0, colour, isFilled);
     this.home.hidden = !this.scene.isTurned;
     if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
   }
@@ -299,6 +301,15 @@ export class Cube {
     const value = { symbol: this.data.symbol, values: hover.x, shape: hover.shape };
     const note = writeNote(stage || value, hover.shape, index);
     return stage ? [note] : [writeResult(this.data, hover, index), note];
+  }
+
+  /**
+   * Return the line below the heading of each of several copies.
+   * @param {Index} index
+   */
+  listNotes(index) {
+    const { hover } = this.state;
+    return listResults(this.data.symbol, hover, index).map((text, k) => hover.labels.each[k].note || text);
   }
 
   listen() {

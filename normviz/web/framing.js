@@ -63,9 +63,10 @@ function countColumnsAndRows(copies, width) {
  * for narrow copies.
  * @param {number} copies
  * @param {number} width
+ * @param {number} bar the width of a colour bar
  */
-export function computeHeight(copies, width) {
-  const { columns, rows } = countColumnsAndRows(copies, width);
+export function computeHeight(copies, width, bar) {
+  const { columns, rows } = countColumnsAndRows(copies, width - bar);
   const share = rows > 1 ? `80vh / ${rows}` : "var(--nv-cubes)";
   return `calc(${rows} * max(200px, min(${Math.round((TALLEST * width) / columns)}px, ${share})) + ${STRIP}px)`;
 }
@@ -87,7 +88,7 @@ const listMiddles = (lengths) =>
  */
 export function fitScene({ overhang, labels: { extent, sides, each } }, scene, container) {
   const { width, height, family, bar, larger = 1, measure = measureWidth } = container;
-  const { columns, rows } = countColumnsAndRows(each.length, width);
+  const { columns, rows } = countColumnsAndRows(each.length, width - bar);
   const { right, up } = findScreenAxes(scene.camera.eye);
   const cell = [(width - bar) / columns, (height - STRIP) / rows];
   const down = up.map((v) => -v);

@@ -56,8 +56,9 @@ export function buildHighlight(cube, index) {
   const bounds = findFieldBoxes(cube, index, "bounds");
   const dashed = findFieldBoxes(cube, index, "dashed");
   const most = hover.framed * hover.copies.length;
+  const overhang = hover.filled || staged ? 0.04 : 0.02; // in front of a filled field
   /** @type {(found: Box[]) => ReturnType<typeof buildEdges>} */
-  const frames = (found) => buildEdges(found.length > most ? POINT_BOX : found, 0.04);
+  const frames = (found) => buildEdges(found.length > most ? POINT_BOX : found, overhang);
   const role = part ?? staged?.role;
   const lit = role === "mean" && hover.copies.every((copy) => copy.dashed) ? dashed : bounds;
   const filled = part || (hover.filled && !staged) ? lit : [];

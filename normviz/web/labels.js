@@ -196,7 +196,7 @@ export const listSteps = (lengths) =>
  * @param {PlacedText[]} [others] what is written already
  */
 export function layOutTexts(
-  { extent, overhang, titles, brief, colours, ticks, middles, heading, blocks, result },
+  { extent, overhang, titles, brief, colours, ticks, rows, middles, heading, blocks, result },
   project,
   style,
   others = [],
@@ -214,15 +214,17 @@ export function layOutTexts(
     if (!edge) continue;
     const { a, along, long, at, out } = edge;
     const way = straighten(out);
-    const count = middles[d].length;
+    const count = tight ? 0 : middles[d].length;
+    /** @type {(cell: number) => string} */
+    const write = (cell) => (d === 2 && rows[cell]) || writeTick(cell, ticks[d]);
     const step = long / (count || 1);
-    const most = measureText([writeTick(count - 1, ticks[d])], tick, "tick", style);
+    const most = measureText([write(count - 1)], tick, "tick", style);
     const every = listSteps(ticks[d]).find(
       (n) => n * step * Math.abs(along[0]) > most.w + 4 || n * step * Math.abs(along[1]) > most.h,
     );
     let far = ROOM;
     for (let i = 0; i < count; i += every ?? count) {
-      const text = measureText([writeTick(i, ticks[d])], tick, "tick", style);
+      const text = measureText([write(i)], tick, "tick", style);
       const off = far + computeReach(out, text);
       const by = ((middles[d][i] + overhang) / whole[d]) * long;
       const placed = { ...text, x: a[0] + by * along[0] + off * way[0], y: a[1] + by * along[1] + off * way[1] };

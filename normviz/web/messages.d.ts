@@ -172,7 +172,11 @@ export interface CopyLabels {
   brief: string[];
   /** The lengths of the axes whose indices are written along x, y and z, the inner axis last. */
   ticks: number[][];
+  /** Names of cells along z in place of their indices; empty for none. */
+  rows: string[];
   heading: string;
+  /** The line below the heading; empty for the result of the chosen element. */
+  note: string;
   blocks: Blocks | null;
 }
 

@@ -50,6 +50,7 @@ export function drawOutline(scene, found, overhang, colour, isFilled) {
     group.innerHTML = "<path/><path/>"; // a line in the page's colour below it keeps it visible on cells of the same colour
     scene.overlay.append(group);
   }
+  group.classList.toggle("nv-hollow", !isFilled);
   const path = buildFacingSides(scene, found, overhang);
   for (const each of group.children) each.setAttribute("d", path);
   group.firstElementChild?.setAttribute("fill", isFilled ? colour : "none"); // sides that a field hides would leave a hollow box

@@ -4,7 +4,7 @@
 import { Cube } from "./cube.js";
 import { unpackMessage } from "./data.js";
 import { countDrawing, find } from "./dom.js";
-import { computeHeight } from "./framing.js";
+import { COLOUR_BAR_WIDTH, computeHeight } from "./framing.js";
 import { moveFrame } from "./heatmap.js";
 import { isSameList } from "./indices.js";
 import { loadPlotly } from "./library.js";
@@ -116,7 +116,8 @@ export class Plot {
   setHeight() {
     const { height, hover } = this.data;
     const copies = hover?.copies.length ?? 0;
-    this.graph.style.height = height ?? (copies > 1 ? computeHeight(copies, this.graph.clientWidth) : "");
+    const bar = hover?.filled ? 0 : COLOUR_BAR_WIDTH;
+    this.graph.style.height = height ?? (copies > 1 ? computeHeight(copies, this.graph.clientWidth, bar) : "");
   }
 
   /** Draw the figure again unless it fills its container; camera, zoom and the graph's elements stay. */

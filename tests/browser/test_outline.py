@@ -27,14 +27,18 @@ def drawn(lab, colour: str) -> float:
 
 
 @pytest.mark.parametrize(
-    "link",
-    ["?colour=value&focus=2,1,1,3", "?scheme=spectral&focus=2,1,1,3", "?scheme=layer&view=unfolded&focus=1,2,1,3"],
+    ("link", "role"),
+    [
+        ("?colour=value&focus=2,1,1,3", "ink"),  # the colours of values are those of the roles
+        ("?scheme=spectral&focus=2,1,1,3", "element"),
+        ("?scheme=layer&view=unfolded&focus=1,2,1,3", "element"),
+    ],
 )
-def test_the_outline_of_the_locked_element_is_over_all_before_it(lab, link):
+def test_the_outline_of_the_locked_element_is_over_all_before_it(lab, link, role):
     lab.open(link)
     for theme, colours in THEMES.items():
         change_theme(lab.page, theme)
-        lab.soon(lambda colours=colours: drawn(lab, colours.element) > 0.9)
+        lab.soon(lambda colours=colours: drawn(lab, getattr(colours, role)) > 0.9)
 
 
 def test_the_outline_turns_with_the_cube(lab):
@@ -42,4 +46,4 @@ def test_the_outline_turns_with_the_cube(lab):
     before = lab.page.evaluate(ALONG)
     lab.graph("gd => window.Plotly.relayout(gd, {'scene.camera.eye': {x: -1.2, y: -1.2, z: 0.9}})")
     lab.soon(lambda: lab.page.evaluate(ALONG) != before)
-    lab.soon(lambda: drawn(lab, THEMES["light"].element) > 0.9)
+    lab.soon(lambda: drawn(lab, THEMES["light"].ink) > 0.9)

@@ -11,6 +11,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
 from normviz.describe.interface_words import Words, fill_words
 from normviz.topics.same.variants import VARIANTS
+from normviz.ui.cube_row import list_marked_schemes
 from normviz.ui.link import View, clean_values
 from normviz.ui.scheme import build_scheme, build_schemes
 from normviz.ui.tensor import SIZE_NAMES
@@ -45,13 +46,16 @@ def draw_step_cubes(link: str, words: Words) -> str:
     lengths = shape[0], shape[1] * shape[2], shape[3]
     if any(n > most for n, most in zip(lengths, MAX_LENGTHS.values(), strict=True)):
         return ""
+    schemes = [scheme for scheme in PAGE_SCHEMES[page](view) if scheme.activation_part]
+    marked = list_marked_schemes(schemes, view)
     return "".join(
-        _draw_cube(scheme, shape, view["focus"], words) for scheme in PAGE_SCHEMES[page](view) if scheme.activation_part
+        _draw_cube(scheme.label, each, shape, view["focus"], words)
+        for scheme, each in zip(schemes, marked, strict=True)
     )
 
 
-def _draw_cube(scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
-    """Return an SVG of the cube of a scheme that marks the element at `focus`, with an alt text from `words`."""
+def _draw_cube(label: str, scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
+    """Return an SVG of a cube that marks the element at `focus` and its field, with an alt text from `words`."""
     examples, rows, columns, channels = shape
     positions = rows * columns
     height = round(max(3.0, min(9.0, 150 / positions)), 1)
@@ -88,8 +92,8 @@ def _draw_cube(scheme: Scheme, shape: Shape, focus: Index, words: Words) -> str:
         f'<text x="{project(n, place, c)[0] + dx:.0f}" y="{project(n, place, c)[1] + dy:.0f}">{name}</text>'
         for name, n, place, c, dx, dy in labels
     )
-    title, shared = escape(scheme.label), prod(hi - lo for lo, hi in box)
-    said = escape(fill_words(words, "cube", scheme=scheme.label, count=shared, total=prod(shape)))
+    title, shared = escape(label), prod(hi - lo for lo, hi in box)
+    said = escape(fill_words(words, "cube", scheme=label, count=shared, total=prod(shape)))
     return (
         f'<svg width="{right:.0f}" height="{bottom:.0f}" role="img" aria-label="{said}">'
         f'<text x="34" y="14">{title}</text><g stroke="#8a939c" stroke-width="0.5">{cells}</g>{names}'

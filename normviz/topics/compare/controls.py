@@ -10,6 +10,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS
 from normviz.ui import custom
+from normviz.ui.cube_row import NOTE_NAMES
 from normviz.ui.link import View, draw_segments
 from normviz.ui.scheme import build_schemes, is_relevant_to_any
 from normviz.ui.scheme_picker import choose_schemes
@@ -27,6 +28,7 @@ def draw_controls(view: View) -> None:
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_segments("colour", "Colour by", COLOURING_NAMES, list_colourings(False), is_labelled=True)
+            draw_segments(PREFIX + "note", "Over each cube", NOTE_NAMES, is_labelled=True)
             draw_data_controls(view)
             draw_eps_control(view)
     names = ", ".join(scheme.label for scheme in build_schemes(view))

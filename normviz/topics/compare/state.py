@@ -3,8 +3,9 @@
 from typing import Any
 
 from normviz.core.registry import SCHEMES, WEIGHT_SCHEMES
-from normviz.core.settings import CustomValue, MultipleChoice
+from normviz.core.settings import Choice, CustomValue, MultipleChoice
 from normviz.ui import cube_view, custom, scheme, tensor
+from normviz.ui.cube_row import NOTE_NAMES
 from normviz.ui.link import Param, View
 
 PAGE = "compare"
@@ -43,12 +44,13 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
         ),
     ),
     *SHARED_TENSOR_PARAMS,
+    Param(PREFIX + "note", Choice("value", NOTE_NAMES, label="Over each cube")),
     CAMERA,
 )
 
 
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs to this page's link."""
-    return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
+    return name in (*SHARED_LAB_VALUES, "camera", "schemes", "note") or (
         name in custom.CUSTOM_KEYS and custom.is_custom_chosen(view["schemes"])
     )

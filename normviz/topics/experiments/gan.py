@@ -218,7 +218,7 @@ def _draw_median_network(setting: Setting, outcome: Outcome) -> CurvePanel:
     curves = [
         _make_mode_circles(setting.deviation),
         Curve("", x, y, outcome.style, is_scatter=True, size=4),
-        Curve("", signs_x, signs_y, -1, is_scatter=True, size=0, texts=["✓"] * len(signs_x), text_side="center"),
+        Curve("", signs_x, signs_y, -1, is_scatter=True, size=0, texts=["✓"] * len(signs_x), text_side="middle center"),
     ]
     return CurvePanel(
         f"{capitalize_first(outcome.label)}: {is_covered.sum()} of {MODES} modes", curves, square=PICTURE_REACH

@@ -1,6 +1,6 @@
 """Learning rate: the largest at which a network still learns, with and without normalization (Ioffe & Szegedy 2015)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,7 +118,7 @@ def report(setting: Setting, results: Results) -> Report:
     for k, each in ended.items():
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
-    figures = [_draw_largest_rates(setting, ended)] if ended else []
+    figures = [*_draw_largest_rates(setting, ended)] if ended else []
     figures += [_draw_errors_by_step(outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
     return Report(_format_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
@@ -139,8 +139,8 @@ def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpe
     )  # fmt: skip
 
 
-def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) -> FigureSpec:
-    """Return a figure of the largest rate of each network, and of the mean test error over the learning rate."""
+def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Iterator[FigureSpec]:
+    """Yield a figure of the largest rate of each network, and one of the mean test error over the learning rate."""
     shown, rates = ended_outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer]
     points = [
         curve
@@ -155,20 +155,23 @@ def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) ->
             shown, lambda each: each.errors_by_rate, rates, lambda errors: np.clip(100 * errors, 0, 100)
         )
     ]
-    panels = [
-        CurvePanel(
-            "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)),
-            names=names,
-        ),
-        CurvePanel(
-            "Mean error at the end, by learning rate", errors, "learning rate", "misread, %", "x",
-            levels=(100 * setting.most,), level_names=(f"limit: {setting.most:.0%}",),
-        ),
-    ]  # fmt: skip
-    return FigureSpec(
-        "rates", panels,
-        f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}. Test error over the rate.",
-        f"Left: each point is one of {setting.seeds} networks; lines: geometric means. Right: means, 95% intervals.",
+    ends = np.concatenate([each.log_largest_rates for each in shown])
+    largest = CurvePanel(
+        "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)), names=names,
+        span=(float(ends.min()) - 0.1, float(ends.max()) + 0.2),
+    )  # fmt: skip
+    yield FigureSpec(
+        "rates", [largest], f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}.",
+        f"Each point: one of {setting.seeds} networks of a scheme, at one of the {len(rates)} rates. Lines: geometric "
+        "means.",
+    )  # fmt: skip
+    by_rate = CurvePanel(
+        "Mean error at the end, by learning rate", errors, "learning rate", "misread, %", "x",
+        levels=(100 * setting.most,), level_names=(f"limit: {setting.most:.0%}",),
+    )  # fmt: skip
+    yield FigureSpec(
+        "errors", [by_rate], f"Test error over the learning rate. At the best rate: {_format_test_errors(shown)}.",
+        "Means over the seeds with 95% intervals.",
     )  # fmt: skip
 
 
@@ -204,7 +207,7 @@ def _format_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outco
     if np.isnan(best.mean_largest_rate):
         return capitalize_first(f"{best.name} allows higher learning rates, but some networks train at none.")
     levels = [typeset(each.mean_largest_rate, 2) for each in (best, plain)]
-    return capitalize_first(f"{best.name} allows learning rates up to {levels[0]}, no normalization up to {levels[1]}.")
+    return f"On average, {best.name} allows rates up to {levels[0]}, no normalization up to {levels[1]}."
 
 
 def _split_by_normalization(
@@ -241,8 +244,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         f"{_format_test_errors(found)}.{describe_undertraining(found)}"
     )
     measured = f"Largest allowed rates: {', '.join(map(_describe_largest_rate, found))}."
-    why = f"{measured} {EXPERIMENT.why}" if "batch" in keys else measured
-    why += " Layer norm cancels only a common scale of all units’ weights." if {"batch", "layer"} <= set(keys) else ""
+    why = EXPERIMENT.why if "batch" in keys else measured
+    why += " With layer norm, this holds only if all units grow alike." if {"batch", "layer"} <= set(keys) else ""
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:
@@ -269,10 +272,15 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
+def _describe_test(setting: Setting) -> str:
+    rates = RATES_BY_OPTIMIZER[setting.optimizer]
+    return (
+        f"Networks learn handwritten digits in {setting.steps} steps of {OPTIMIZER_NAMES[setting.optimizer]}, at "
+        f"{len(rates)} learning rates from {typeset(rates[0])} to {typeset(rates[-1])}. A rate is allowed if the "
+        f"network then misreads at most {setting.most:.0%} of digits that it was not trained on."
+    )
+
+
 EXPERIMENT = Experiment.of("learning-rate", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    lambda setting: "Networks with several normalization schemes learn handwritten digits in "
-    f"{setting.steps} steps of {OPTIMIZER_NAMES[setting.optimizer]}, at {len(RATES_BY_OPTIMIZER[setting.optimizer])} "
-    f"learning rates. A rate is allowed if the network misreads at most {setting.most:.0%} of other digits at the "
-    "end.")  # fmt: skip
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
+    _describe_test)  # fmt: skip

@@ -30,8 +30,8 @@ IMPLEMENTATION_NAMES = ("PyTorch’s layers", "plain operations")
 
 PASS_NAMES = ("forward", "forward and backward")
 
-PASS_STYLES = (0, 2)
-"""Indices of the passes' curve styles, which no scheme of the default has."""
+IMPLEMENTATION_STYLES = (16, 17)
+"""Indices of their curve styles: no colour of a scheme."""
 
 TIMING_REPEATS = 3
 """Timings of everything in a round; the shortest counts, since other processes only lengthen a time."""
@@ -168,7 +168,7 @@ def report(setting: Setting, results: Results) -> Report:
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
     if compared := _compare_times(setting, found):
-        figures.insert(0, _draw_ratios(compared, found))
+        figures = [*_draw_ratios(compared, found), *figures]
     return Report(
         _format_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
     )
@@ -222,30 +222,21 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Return a figure of the ratio of RMS norm's time to layer norm's by size; a panel per implementation."""
-    ends = [end for ratios in time_ratios.values() for each in ratios for end in (each.low, each.high)]
-    span = (min(float(np.log10(min(ends))) - 0.1, -0.3), max(float(np.log10(max(ends))) + 0.1, 0.3))
-    panels = [
-        replace(
-            _make_ratio_panel(
-                f"{capitalize_first(way)}: RMS norm / layer norm",
-                {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)}, PASS_STYLES, found, "time ratio",
-            ),
-            span=span, level_names=("RMS norm slower ↑",),
-        )
-        for w, way in enumerate(IMPLEMENTATION_NAMES)
-    ]  # fmt: skip
+def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Iterator[FigureSpec]:
+    """Yield a figure of the ratio of RMS norm's time to layer norm's by size for each pass, forward first."""
     first = next(iter(found.values()))
-    words = (
-        f"{IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}: {', '.join(each.text for each in ratios)}"
-        for (w, p), ratios in time_ratios.items()
-    )
-    return FigureSpec(
-        "ratio", panels,
-        f"Time of RMS norm over that of layer norm, from the smallest to the largest tensor. {'; '.join(words)}.",
-        f"Measured on {first['machine']}. Geometric means of {len(first['copied'])} rounds, 95% intervals.",
-    )  # fmt: skip
+    for p, which in enumerate(PASS_NAMES):
+        ratios = {way: time_ratios[w, p] for w, way in enumerate(IMPLEMENTATION_NAMES)}
+        ends = [end for of in ratios.values() for each in of for end in (each.low, each.high)]
+        span = (min(float(np.log10(min(ends))) - 0.1, -0.31), max(float(np.log10(max(ends))) + 0.1, 0.3))
+        title = f"RMS norm’s time / layer norm’s time, {which}"
+        panel = _make_ratio_panel(title, ratios, IMPLEMENTATION_STYLES, found, "time ratio")
+        words = (f"{way}: {', '.join(each.text for each in of)}" for way, of in ratios.items())
+        yield FigureSpec(
+            which, [replace(panel, span=span, level_names=("RMS norm slower ↑",))],
+            f"{title}, from the smallest to the largest tensor. {'; '.join(words)}.",
+            f"Measured on {first['machine']}. Geometric means of {len(first['copied'])} rounds, 95% intervals.",
+        )  # fmt: skip
 
 
 def _make_ratio_panel(
@@ -259,7 +250,7 @@ def _make_ratio_panel(
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
         texts = [typeset(number, 2) for number in middle]
-        side = "left" if is_pair and not place else "right"
+        side = f"middle {'left' if is_pair and not place else 'right'}"
         each.append(Curve(label, at, middle, style, low, high, is_scatter=True, texts=texts, text_side=side))
     sizes = [f"{int(np.prod(shape)):,}" for shape in shapes]
     return CurvePanel(
@@ -287,25 +278,22 @@ def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) ->
     signs = _find_faster_signs(_compare_times(setting, ended_results))
     if not signs:
         return f"Timed on {len(EXAMPLES)} sizes."
-    fused, plain = (
-        _answer_in_words([sign for (w, _), each in signs.items() if w == way for sign in each])
-        for way in range(len(IMPLEMENTATION_NAMES))
-    )
+    fused, plain = (_answer_in_words(signs[way, 0]) for way in range(len(IMPLEMENTATION_NAMES)))
     device = "GPU" if "the GPU" in str(next(iter(ended_results.values()))["machine"]) else "CPU"
-    return f"{capitalize_first(fused)} in PyTorch on this {device}, {plain} in plain operations."
+    return f"RMS norm is {fused} in PyTorch’s layers on a {device}, {plain} in plain operations."
 
 
 def _answer_in_words(signs: Sequence[int]) -> str:
-    """Return the answer that most of the signs give, 1 for yes: "yes", "mostly yes", "mostly no", "no" or "unclear".
+    """Return what most of the signs say, 1 for faster: "faster", "mostly slower", … or "not clearly different".
 
     Example:
         >>> _answer_in_words([1, 1, 0]), _answer_in_words([-1, -1]), _answer_in_words([1, -1])
-        ('mostly yes', 'no', 'unclear')
+        ('mostly faster', 'slower', 'not clearly different')
     """
-    for sign, answer in ((1, "yes"), (-1, "no")):
+    for sign, answer in ((1, "faster"), (-1, "slower")):
         if 2 * signs.count(sign) > len(signs):
             return answer if signs.count(sign) == len(signs) else f"mostly {answer}"
-    return "unclear"
+    return "not clearly different"
 
 
 def _find_faster_signs(time_ratios: TimeRatios) -> dict[tuple[int, int], list[int]]:
@@ -344,33 +332,23 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        f"RMS norm subtracts no mean: it takes {ours} plain operations, layer norm {our_other}. But PyTorch fuses "
-        f"layer norm’s into {their_other} (one pass over memory), RMS norm’s into {theirs}."
+        f"Without the mean, RMS norm takes {ours} plain operations instead of {our_other}. But PyTorch has one routine "
+        f"for layer norm, and computes RMS norm by {theirs} separate operations."
     ) * bool(their_other == 1 < theirs)
+    faster = [way for w, way in enumerate(IMPLEMENTATION_NAMES) if min(signs[w, 0]) > 0]
     return Verdict(
         judge_signs([sign for each in signs.values() for sign in each]),
         f"RMS norm's time over layer norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of PyTorch, "
         "may give other times.",
         why,
-        _format_faster_counts(signs),
+        f"only in the forward pass of {join_words(faster, 'and')}" if faster else "",
     )
 
 
-def _format_faster_counts(signs: Mapping[tuple[int, int], Sequence[int]]) -> str:
-    """Format the number of signs 1: "for 5 of 6 points in this app’s code. In …, it holds for none of 6"."""
-    found = {
-        way: [sign > 0 for (w, _), each in signs.items() if IMPLEMENTATION_NAMES[w] == way for sign in each]
-        for way in IMPLEMENTATION_NAMES
-    }
-    (most, total, way), *others = sorted(((sum(each), len(each), way) for way, each in found.items()), reverse=True)
-    rest = (f". In {other}, it holds for {count or 'none'} of {whole}" for count, whole, other in others)
-    return f"for {most} of {total} points in {way}{''.join(rest)}"
-
-
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
-    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}; "
-    "no network is trained. Both schemes normalize the channels of a position, as in transformers.",
-    lambda _: "Both run on random tensors of three sizes: as PyTorch’s layers, and in plain operations, each a pass "
-    "over memory. A point is RMS norm’s time divided by layer norm’s: above 1, RMS norm is slower."
+    lambda setting: f"Random tensors (N, H, W, C) = (N, {SIDE}, {SIDE}, {setting.channels}), N = "
+    f"{join_words(EXAMPLES, 'and')}; each vector of C numbers is normalized, as in transformers.",
+    lambda _: "Both run on random tensors of three sizes: as PyTorch’s built-in layers, and in plain tensor operations "
+    "(square, mean, divide, …). RMS norm divides by √(mean of x²); layer norm subtracts the mean first."
 )  # fmt: skip

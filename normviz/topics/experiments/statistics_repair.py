@@ -1,12 +1,12 @@
 """Batch norm on shifted test pictures: the error with statistics of training, and with new ones (Li et al. 2016)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel, encode_picture
+from normviz.charts.curves import Curve, CurvePanel, encode_picture
 from normviz.core.arrays import Array
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
@@ -56,12 +56,12 @@ SHOWN_BATCH_SIZE = 16
 """The size in the first figure."""
 
 LINE_STYLES = {
-    "batch norm, stored": SCHEME_STYLES["batch"],
-    "batch norm, new (449)": 3,
-    f"batch norm, new ({SHOWN_BATCH_SIZE})": 4,
+    "stored statistics": SCHEME_STYLES["batch"],
+    "new statistics": 3,
+    f"new statistics of {SHOWN_BATCH_SIZE} pictures": 4,
     "layer norm": SCHEME_STYLES["layer"],
 }
-"""Index of the curve style of each line in the first figure, by its name: whose statistics, and which."""
+"""Index of the curve style of each line over the strength, by its name; the first figure has the first two."""
 
 BATCH_SIZE = 32
 """Digits of a mini-batch in training."""
@@ -138,7 +138,9 @@ def report(setting: Setting, results: Results) -> Report:
         for part in list_jobs(setting)
         if part in results and results[part]["share"] == 1
     }
-    figures = [_draw_errors_by_strength(setting, ended), _draw_errors_by_batch_size(setting, ended)] if ended else []
+    figures = []
+    if ended:
+        figures = [*_draw_errors_by_strength(setting, ended), _draw_errors_by_batch_size(setting, ended)]
     table = start_table(setting.networks, "strength", SHIFT_LEVELS)
     for key, each in ended.items():
         running, recalculated, own = map(each.get_at_best_rate, ("running", "recalculated", "own"))
@@ -161,25 +163,39 @@ def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[
     return lines
 
 
-def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
+def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Iterator[FigureSpec]:
+    """Yield figures of the test error by strength: stored and new statistics with their numbers, and all lines."""
     middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, LINE_STYLES[name], has_markers=True)
         for name, errors in lines.items()
     ]
     digit = load_digit_split(test=True)[0][0]
-    panel = CurvePanel(
-        f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures", curves,
-        "strength s", "test error, %", marks=SHIFT_LEVELS,
-        pictures=[encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS],
-    )  # fmt: skip
-    said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
-    return FigureSpec(
-        "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals. "
-        + ("Layer norm stores no statistics, so that none can be renewed." if setting.shift == "dim" else
-           "Layer norm subtracts a mean over units, but the change differs from unit to unit."),
-    )  # fmt: skip
+    pictures = [encode_picture(shift_pictures(digit, setting.shift, level)) for level in SHIFT_LEVELS]
+    numbers = [
+        Curve(
+            "", curve.x[[middle]] - left, curve.y[[middle]] + up, is_scatter=True, size=0,
+            texts=[f"{curve.y[middle]:.0f}%"], text_side=side,
+        )
+        for curve, (left, up, side) in zip(curves[:2], ((0.02, 0, "middle left"), (0, 2, "top center")), strict=False)
+    ]  # fmt: skip
+    said = [f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items()]
+    caption = f"Means of {setting.seeds} networks with 95% intervals."
+    reason = (
+        "Layer norm stores no statistics, so that none can be renewed."
+        if setting.shift == "dim"
+        else "Layer norm subtracts a mean over units, but the change differs from unit to unit."
+    )
+    title = f"Test error on {SHIFT_NAMES[setting.shift].lower()} pictures"
+    for key, drawn, words, text in (
+        ("levels", [*curves[:2], *numbers], said[:2], caption),
+        ("all lines", curves, said, f"{caption} {reason}"),
+    ):
+        panel = CurvePanel(
+            title, drawn, "strength s", "misread digits, %", marks=SHIFT_LEVELS, span=(-4, 100), pictures=pictures
+        )
+        alt = f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {', '.join(words)}."
+        yield FigureSpec(key, [panel], alt, text)
 
 
 def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
@@ -259,10 +275,10 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     shown = (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
     levels = [*map(format_mean_percent, shown)]
     says = (
-        f"Test error at strength {typeset(HEADLINE_LEVEL)}: {levels[0]} with the running averages of training "
-        f"and {levels[1]} with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own "
-        f"statistics of {SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: "
-        f"{levels[4]} ({texts[2]} from running averages). Recalculation lowers the error clearly at "
+        f"Test error at strength {typeset(HEADLINE_LEVEL)}: {levels[0]} with stored statistics "
+        f"and {levels[1]} with new ones; without a shift it is {levels[2]} ({texts[0]}). With the own "
+        f"statistics of {SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from new ones). Layer norm: "
+        f"{levels[4]} ({texts[2]} from stored statistics). New statistics lower the error clearly at "
         f"{lower.count(1)} of {shifted} strengths."
     )
     condition = (
@@ -271,13 +287,16 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
         f"pictures without it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
         f"correction is for {len(signs)} comparisons."
     )
-    return Verdict(word, says, condition, extent=f"at {lower.count(1)} of {shifted} strengths of the shift")
+    why = (
+        f"{SHIFT_NAMES[setting.shift]} pictures change the mean and variance of a layer’s inputs, so that the stored "
+        "ones no longer fit. With new ones, batch norm cancels most of the change. The weights stay the same."
+    )
+    return Verdict(word, says, condition, why, f"at {lower.count(1)} of {shifted} strengths of the shift")
 
 
 EXPERIMENT = Experiment.of("repair", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-    lambda setting: f"Networks learn digits, then read {SHIFT_NAMES[setting.shift].lower()} ones: "
-    f"{SHIFT_WORDS[setting.shift]}. Batch norm uses statistics (means, variances) of training, or new ones: of 449 "
-    f"other such pictures without labels, or of the {SHOWN_BATCH_SIZE} read at once. Error: misread digits."
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
+    lambda setting: f"Networks learn digits, then read {SHIFT_NAMES[setting.shift].lower()} ones: with strength s, "
+    f"{SHIFT_WORDS[setting.shift]}. Batch norm uses the statistics (mean, variance) stored in training, or new ones of "
+    "449 unlabelled digits of the same strength."
 )  # fmt: skip

@@ -6,7 +6,7 @@ from lab_page import open_lab, plots, replaced, said, sound, traces
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.text import format_number
+from normviz.core.text import format_number, typeset
 from normviz.data.samples import SAMPLES
 from normviz.describe import wording
 from normviz.topics.compare.comparison import tabulate_properties
@@ -49,6 +49,29 @@ def test_every_scheme_in_every_colour(pair, colour):
     for scheme, copy in zip(schemes, cubes["hover"]["copies"], strict=True):
         bounds = None if scheme.field is None else [b.tolist() for b in scheme.field.compute_bounds(x.shape)]
         assert (copy["bounds"] and [b.tolist() for b in copy["bounds"]]) == bounds
+
+
+@pytest.mark.parametrize("note", ["value", "mean", "std"])
+def test_a_note_over_each_cube(note):
+    cubes = plots(open_compare(schemes="batch,layer", focus="1,1,0,2", note=note, **SHAPE))["cubes"]
+    x = SAMPLES["uneven"].make((4, 2, 2, 4), 0)
+    examples = [normalize(x, SCHEMES[key]).xhat[1] for key in ("batch", "layer")]
+    expected = {
+        "value": ["", ""],  # the browser writes x̂ of the element
+        "mean": [f"average in the frame: {typeset(round(each[..., 2].mean(), 2))}" for each in examples],
+        "std": [f"std by channel: {', '.join(f'{each[..., c].std():.2f}' for c in range(4))}" for each in examples],
+    }
+    assert [each["note"] for each in cubes["hover"]["labels"]["each"]] == expected[note]
+    shown = ["instance"] * 2 if note == "mean" else ["batch", "layer"]
+    for key, copy in zip(shown, cubes["hover"]["copies"], strict=True):
+        for found, bounds in zip(copy["bounds"], SCHEMES[key].field.compute_bounds(x.shape), strict=True):
+            np.testing.assert_array_equal(found, bounds)
+
+
+def test_rows_of_padding_are_named():
+    for data, rows in (("padded", [""] * 4 + ["padding"] * 2), ("uneven", [])):
+        cubes = plots(open_compare(schemes="batch,layer", data=data, **SHAPE | {"h": "6", "w": "1"}))["cubes"]
+        assert cubes["hover"]["labels"]["each"][0]["rows"] == rows
 
 
 def test_the_chosen_elements_field_is_described_under_each_cube():

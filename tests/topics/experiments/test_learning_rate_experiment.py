@@ -71,7 +71,7 @@ def test_how_many_times_as_large():
 
 def test_headline_and_table():
     shown = report(SETTING, made_up(0.1, 100, 0))
-    assert shown.headline == "Batch norm allows learning rates up to 100, no normalization up to 0.1."
+    assert shown.headline == "On average, batch norm allows rates up to 100, no normalization up to 0.1."
     assert {len(column) for column in shown.table.values()} == {len(GRID) * SETTING.seeds}
     eight = replace(SETTING, seeds=8)
     some = report(eight, made_up(0.01, [0, *[100] * 7], 0.01, setting=eight))
@@ -82,8 +82,8 @@ def test_headline_and_table():
 
 
 def test_the_figure_has_the_largest_rate_of_each_network_and_its_mean():
-    shown = report(SETTING, made_up([0.1, 0.1, 1, 1], 1, [0, 1, 1, 1])).figures[0]
-    rates, errors = shown.panels
+    shown = report(SETTING, made_up([0.1, 0.1, 1, 1], 1, [0, 1, 1, 1])).figures
+    (rates,), (errors,) = (figure.panels for figure in shown[:2])
     assert rates.names == ["no norm: 0.32", "batch norm: 1", "layer norm: none"]
     np.testing.assert_allclose(rates.curves[0].y, [0.1, 0.1, 1, 1])
     np.testing.assert_allclose(rates.curves[1].y, 10**-0.5)

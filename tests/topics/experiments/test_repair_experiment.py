@@ -64,11 +64,13 @@ def test_the_verdict_is_that_of_all_strengths(recalculated, word):
 def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     found = report(SETTING, made_up(lambda level: 0.04))
     assert found.headline == "Yes: at strength 0.4, new statistics lower errors from 22% to 4%."
-    assert "22.1 ± 0.2% with the running averages" in found.verdict.says
+    assert "22.1 ± 0.2% with stored statistics" in found.verdict.says
     assert "clearly at 4 of 4 strengths" in found.verdict.says
-    assert [figure.key for figure in found.figures] == ["levels", "sizes"]
-    (panel,) = found.figures[0].panels
-    assert len(panel.curves) == 4
+    assert [figure.key for figure in found.figures] == ["levels", "all lines", "sizes"]
+    (panel,), (below,) = (figure.panels for figure in found.figures[:2])
+    assert [curve.texts for curve in panel.curves] == [(), (), ["22%"], ["4%"]]
+    assert [curve.name for curve in below.curves[:2]] == [curve.name for curve in panel.curves[:2]]
+    assert len(below.curves) == 4
     assert len(set(panel.pictures)) == len(SHIFT_LEVELS)
     assert len(found.table["seed"]) == len(SHIFT_LEVELS) * 4
 
