@@ -88,7 +88,7 @@ def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
     texts = np.where(np.isnan(heat.values), "", np.vectorize(heat.written, otypes=[object])(heat.values))
     line = {"color": colours.ink, "width": 2}
     for (row, column), label in heat.marked.items():
-        texts[row, column] += f" ({label})"
+        texts[row, column] += f"<br>{label}"
         ends = {"x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.44, "y1": row + 0.44}
         figure.add_shape(type="rect", line=line, **ends)
     figure.add_heatmap(

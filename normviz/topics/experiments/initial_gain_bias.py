@@ -185,14 +185,19 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
     heat = HeatMap(
-        f"{capitalize_first(setting.names[k])}: test error in %. Inside the thick line: {MOSTLY_OFF}",
+        f"{capitalize_first(setting.names[k])}: test error in %",
         values, [*map(typeset, FIRST_GAINS)], [*map(typeset, FIRST_BIASES)], "initial bias β", "initial gain γ",
         (0.0, GUESSING_ERROR), "{:.0f}".format,
         marked={(FIRST_GAINS.index(USUAL_START[0]), FIRST_BIASES.index(USUAL_START[1])): "usual"},
         border=[sum(REGIONS[MOSTLY_OFF](gain, bias) for bias in FIRST_BIASES) for gain in FIRST_GAINS],
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
-    return FigureSpec(f"map-{setting.rows[k].key}", heat, f"Test error by initial γ and β, {setting.names[k]}: {ends}.")
+    return FigureSpec(
+        f"map-{setting.rows[k].key}",
+        heat,
+        f"Test error by initial γ and β, {setting.names[k]}: {ends}.",
+        f"Inside the thick line: {MOSTLY_OFF}.",
+    )
 
 
 def _draw_training_losses(part: InitialGainTraining, result: Arrays) -> FigureSpec:
@@ -279,6 +284,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart], fo
 EXPERIMENT = Experiment.of("start", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; means of "
     f"{setting.seeds} networks, each pair at its best learning rate.",
-    lambda setting: "Each layer computes ReLU(γ\u00a0x̂\u00a0+\u00a0β) with normalized inputs x̂. We train networks "
+    lambda setting: "Each layer computes ReLU(γ\u00a0x̂\u00a0+\u00a0β) with normalized values x̂. We train networks "
     f"on digits from {len(FIRST_GAINS) * len(FIRST_BIASES)} initial pairs of γ and β, which training then changes. "
     f"Test error: share of misread test digits; {GUESSING_ERROR:.0f}% or more: nothing is learned.")  # fmt: skip

@@ -209,7 +209,7 @@ def _draw_errors_by_rate(
                 *(_label_errors_of_headline(outcomes) if name == "post" else ()),
             ],
             "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
-            levels=(GUESSING_ERROR,), level_names=("guessing",),
+            levels=(GUESSING_ERROR,), level_names=(f"guessing: {GUESSING_ERROR:.0f}%",),
         )
         for name, outcomes in runs.items()
     ]  # fmt: skip
@@ -267,7 +267,7 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
         is_only = len(_list_spared_rates(large, *ended_outcomes["post"])) == large > 0
         answer = "No, at" if rise.mean < 0 else "Only at" if is_only else "Yes, at"
         errors = [f"{each.mean():.0%}" for each in (without, warm)]
-        return f"{answer} learning rate {rate}: {errors[0]} errors without warm-up, {errors[1]} with it."
+        return f"{answer} learning rate {rate}: post norm has {errors[0]} errors, with warm-up {errors[1]}."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -296,10 +296,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    why = (
-        "The paper’s reason: at the start, post norm has larger gradients near the output than pre norm, so large "
-        "first steps are unstable."
-    )
+    why = "The paper’s reason: post norm starts with large gradients, so it needs small first steps."
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 
@@ -329,7 +326,9 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
     rate = typeset(LEARNING_RATES[large])
-    why = f"{_describe_spared_rates(large, *pair['post'])}Pre norm needs none at {rate}."
+    why = _describe_other_rates(large, *pair["post"])
+    if all(_learns(pair["pre"][1])):
+        why += " Pre norm learns without it at all rates."
     return Verdict(word, " ".join(said), why=why, extent=f"at learning rate {rate}")
 
 
@@ -339,19 +338,27 @@ def _list_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> l
     return [rate for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
 
 
-def _describe_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
-    """Return a sentence on rates below the one at `large` where warm-up hardly lowers errors, and on larger ones."""
-    groups = (
-        (_list_spared_rates(large, warm, without), "needs no warm-up at {}"),
-        (LEARNING_RATES[large + 1 :], "fails at {} even with it"),
-    )
-    parts = [text.format(join_words(map(typeset, rates), "and")) for rates, text in groups if rates]
-    return f"Post norm {', and '.join(parts)}. " if parts else ""
+def _describe_other_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
+    """Return sentences on post norm at its best rate, if it needs no warm-up there, and at rates beyond `large`."""
+    best = warm.best_rate_index
+    texts = []
+    if warm.rate in _list_spared_rates(large, warm, without):
+        ends = [f"{each.errors_by_rate[best].mean():.0%}" for each in (without, warm)]
+        both = f"{ends[0]} errors with or without" if ends[0] == ends[1] else f"{ends[0]} errors, and {ends[1]} with"
+        texts.append(f"“Essential” is too strong here: at {typeset(warm.rate)}, post norm has {both} warm-up.")
+    if beyond := [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]:
+        texts.append(f"At {join_words(beyond, 'and')} it fails anyway.")
+    return " ".join(texts)
+
+
+def _learns(outcome: GridOutcome) -> np.ndarray:
+    """Return for each learning rate whether a placement learns at it."""
+    return outcome.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
     """Return the position of the largest rate at which a placement learns with warm-up; None if it learns at none."""
-    learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR)
+    learning = np.flatnonzero(_learns(warm))
     return int(learning[-1]) if len(learning) else None
 
 
@@ -408,9 +415,9 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
-    f"channels: {WIDTH}.",
-    lambda setting: "Transformers learn digits, with and without warm-up (the learning rate grows for the "
-    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps). In a block with the branch f, pre norm "
-    f"computes x + f(N(x)) and post norm N(x + f(x)); N is {setting.row.scheme.name}."
+    lambda setting: f"{DIGITS_DESCRIPTION}, each row a token; transformers of {setting.layers} layers, {WIDTH} "
+    f"channels; N: {setting.row.scheme.name}.",
+    lambda setting: "Transformers learn digits with Adam, with and without warm-up (the learning rate grows over the "
+    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps). Around a branch f (attention or dense "
+    "layers), pre norm computes x + f(N(x)) and post norm N(x + f(x)), where N normalizes."
     .replace(" + ", "\u00a0+\u00a0"))  # fmt: skip

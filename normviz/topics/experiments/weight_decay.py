@@ -1,6 +1,6 @@
 """Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS
@@ -56,6 +56,7 @@ class Setting(ComparisonSetting):
     """Settings of the networks and their twins, which train with another weight decay or learning rate."""
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
+    has_scheme_curves: ClassVar[bool] = False
 
     schemes: tuple[str, ...] = declare_schemes(("none", "batch"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
@@ -189,15 +190,16 @@ def report(setting: Setting, results: Results) -> Report:
     found = {part.row: results[part] for part in list_jobs(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
-    figures = (
-        [
-            _draw_losses(setting, found, outcomes),
+    figures = []
+    if found:
+        main = _choose_main_scheme(found)
+        rest = {row: each for row, each in found.items() if row != main}
+        figures = [
+            _draw_losses(setting, "losses", {main: found[main]}, outcomes),
+            *([_draw_losses(setting, "others", rest, outcomes)] if rest else []),
             _draw_loss_gaps(found, outcomes),
             _draw_effective_rates(found, outcomes),
         ]
-        if found
-        else []
-    )
     headline, verdict = _format_headline(setting, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
@@ -224,12 +226,16 @@ def _describe_ends(
     )
 
 
-def _draw_losses(setting: Setting, found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
-    """Return a figure of the training loss by step, with and without weight decay, with a panel for each scheme."""
+def _choose_main_scheme(rows: Iterable[SchemeSpec]) -> SchemeSpec:
+    """Return batch norm or, without it, the first scheme."""
+    return min(rows, key=lambda row: row.key != "batch")
+
+
+def _draw_losses(
+    setting: Setting, key: str, found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]
+) -> FigureSpec:
+    """Return a figure, `key`, of the training loss by step with and without weight decay, a panel for each scheme."""
     twins = (PLAIN, DECAYED, MATCHED)
-    means = np.concatenate([each["losses"][:, twins].mean(-1).ravel() for each in found.values()])
-    has_ends = np.isfinite(means).all() and means.min() > 0
-    span = (np.log10(0.8 * means.min()), np.log10(1.2 * means.max())) if has_ends else None
     panels = [
         CurvePanel(
             f"{capitalize_first(setting.names[setting.rows.index(row)])}"
@@ -239,19 +245,29 @@ def _draw_losses(setting: Setting, found: dict[SchemeSpec, Arrays], outcomes: di
                 for twin in twins
             ]
             + [_label_common_curve(each)] * (outcomes[row].twin_relation == "same"),
-            "step", "training loss", "y", span=span,
+            "step", "training loss", "y",
         )
         for row, each in found.items()
     ]  # fmt: skip
-    said = _describe_ends(outcomes, twins, lambda each, twin: typeset(each.losses[twin].mean(), 2))
-    return FigureSpec("losses", panels, f"Training loss by step. At the end: {said}.")
+    drawn = {row: outcomes[row] for row in found}
+    said = _describe_ends(drawn, twins, lambda each, twin: typeset(each.losses[twin].mean(), 2))
+    return FigureSpec(key, panels, f"Training loss by step. At the end: {said}.")
 
 
 def _label_common_curve(result: Arrays) -> Curve:
     """Return a label below the common curve of weight decay and the raised rate, at three quarters of the steps."""
     place = [3 * len(result["measured"]) // 4]
     x, y = result["measured"][place], 0.8 * result["losses"][place, DECAYED].mean(-1)
-    return Curve("", x, y, -1, is_scatter=True, size=0, texts=["weight decay and raised rate"], text_side="left")
+    return Curve(
+        "",
+        x,
+        y,
+        -1,
+        is_scatter=True,
+        size=0,
+        texts=["weight decay and raised rate: one line"],
+        text_side="middle left",
+    )
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -306,14 +322,14 @@ def _format_geometric_mean(values: np.ndarray) -> str:
 
 def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
     """Return the headline: the effect of weight decay with batch norm or, without it, with the first trained scheme."""
-    row = next((row for row in ended_outcomes if row.key == "batch"), next(iter(ended_outcomes), None))
-    if row is None:
+    if not ended_outcomes:
         return "No scheme is trained yet."
+    row = _choose_main_scheme(ended_outcomes)
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"No: with {name}, it acts only like a higher learning rate."
+        return f"Yes: with {name}, weight decay acts only like a higher learning rate."
     if each.twin_relation == "apart":
-        return f"With {name}, weight decay does more than raise the learning rate."
+        return f"No: with {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
 
 
@@ -334,7 +350,9 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
         _describe_outcome(setting, row, ended_outcomes[row], is_clear)
         for row, is_clear in zip(ended_outcomes, clear, strict=True)
     )
-    why = _explain_relations(setting, ended_outcomes)
+    main = _choose_main_scheme(ended_outcomes)
+    name = setting.names[setting.rows.index(main)]
+    why = _REASONS.get(ended_outcomes[main].twin_relation, "").format(name=name)
     invariant = {row: each for row, each in ended_outcomes.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
@@ -350,22 +368,10 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     return Verdict("wrong" if lone else "holds", text, condition, why)
 
 
-def _explain_relations(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> str:
-    """Return sentences on the schemes whose networks with and without weight decay have equal losses, or not."""
-    texts = []
-    for kind, text in _REASONS.items():
-        found = [
-            name for row, name in zip(setting.rows, setting.names, strict=True) if outcomes[row].twin_relation == kind
-        ]
-        if found:
-            texts.append(text.format(names=join_words(found, "and")).replace("With no ", "Without "))
-    return " ".join(texts)
-
-
 _REASONS = {
-    "same": "With {names}, weight decay and the raised rate give the same outputs at every step, so weight decay adds "
-    "no regularization of its own.",
-    "apart": "With {names}, smaller weights change the outputs, so the two differ.",
+    "same": "With {name}, smaller weights give the same outputs, they only change faster. With weight decay and with "
+    "the raised rate, the network is the same function at every step. So weight decay regularizes nothing.",
+    "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
 _RELATION_TITLES = {"same": ": weight decay = raised rate", "apart": ": weight decay ≠ raised rate"}
@@ -406,6 +412,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "We train with weight decay, without it, and without it at a learning rate that is raised step by step. "
-    "Reason: normalization cancels the size of the weights, so that weight decay can only make steps larger relative "
-    "to them, as the raised rate does.")  # fmt: skip
+    lambda _: "We train each network three times: with weight decay, which shrinks the weights, without, and without "
+    "at a raised learning rate. This rate is set at every step so that the weights change by the same fraction as with "
+    "weight decay.")  # fmt: skip

@@ -102,7 +102,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     assert_repeated(result, again)
     np.testing.assert_allclose(alone["losses"][:, :3, 0], result["losses"][:, :3, 1], rtol=1e-3)
     seen = report(setting, results)
-    assert [shown.key for shown in seen.figures] == ["padding", "contrast", "curves", "borders"]
+    assert [shown.key for shown in seen.figures] == ["contrast", "curves", "borders"]
     assert len(set(map(len, seen.table.values()))) == 1
     assert len(seen.table["seed"]) == len(PADDINGS) * 2
 
@@ -122,9 +122,9 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 def test_the_figure_and_the_headline_have_the_losses_above_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
     assert seen.headline == "No: layer norm’s loss exceeds batch norm’s by 50% with padding, 75% without."
-    none, batch, layer = seen.figures[0].panels[0].curves
+    batch, layer = seen.figures[0].panels[0].curves
     assert batch.texts == ["batch norm"] * 2
-    assert [*none.texts, *layer.texts] == ["no norm: +100%", "no norm: +100%", "layer norm: +50%", "layer norm: +75%"]
+    assert layer.texts == ["layer norm: +50%", "layer norm: +75%"]
     np.testing.assert_allclose(layer.y, [50, 75], atol=0.1)
 
 
@@ -141,9 +141,9 @@ def test_the_verdict_names_the_order_of_the_schemes():
 @pytest.mark.parametrize(
     ("bare", "contrast", "words", "reason", "answer"),
     [
-        (0.21, (0.5, 1.0), ("holds", "holds"), "lags less", "Yes: "),
-        (0.35, (0.5, 1.0), ("wrong", "holds-if"), "lags even more", "No: "),
-        (0.30, (0.5, 1.0), ("wrong", "holds-if"), "lags as much", "No: "),
+        (0.21, (0.5, 1.0), ("holds", "holds"), "trails batch norm less", "Yes: "),
+        (0.35, (0.5, 1.0), ("wrong", "holds-if"), "trails even more", "No: "),
+        (0.30, (0.5, 1.0), ("wrong", "holds-if"), "trails as much", "No: "),
         (0.35, (0.5, 0.5), ("open", "holds-if"), "do not decide", "Undecided: "),
         (0.20, (0.5, 0.5), ("open", "holds-if"), "do not decide", "Undecided: "),
     ],
@@ -163,7 +163,7 @@ def test_no_lag_with_padding_supports_no_explanation():
 def test_it_is_only_said_that_all_losses_rise_without_padding_where_they_do():
     for rise, expected in ((0.1, True), (0.0, False)):
         why = judge(bare={key: loss + rise for key, loss in ORDER.items()}).verdict.why
-        assert ("all losses rise" in why) == expected
+        assert ("The test has a limit" in why) == expected
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_what_is_said_of_it(key):
     assert len(each.test(each.setting())) < 270  # two lines at 1280 pixels
     assert each.why.endswith(".") or not each.why  # its verdict then has the reason
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
-    assert each.claims or "arXiv" in each.claim
+    assert each.claims or "arXiv" in each.claim + each.rules
     assert re.search("“.+”", each.claim)  # in the words of its source
     assert re.search("section|abstract|documentation|notes", each.claim)
 

@@ -60,7 +60,7 @@ def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
     told = report(setting, made_up(setting, none=none, batch=batch))
     assert told.verdict.word == word
     assert len(set(map(len, told.table.values()))) == 1
-    assert [shown.key for shown in told.figures] == ["losses", "gaps", "rates"]
+    assert [shown.key for shown in told.figures] == ["losses", "others", "gaps", "rates"]
 
 
 def test_others_are_judged_in_place_of_batch_norm():
@@ -73,10 +73,15 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "No: with batch norm, it acts only like a higher learning rate."
-    assert told.verdict.why.startswith("With batch norm, weight decay and the raised rate give the same outputs")
-    assert told.verdict.why.endswith("Without normalization, smaller weights change the outputs, so the two differ.")
-    assert "smaller weights change" not in report(TINY, made_up(TINY, none=LOST, batch=SAME)).verdict.why
+    assert told.headline == "Yes: with batch norm, weight decay acts only like a higher learning rate."
+    assert told.verdict.why.endswith(
+        "the network is the same function at every step. So weight decay regularizes nothing."
+    )
+    titles = [panel.title for figure in told.figures[:2] for panel in figure.panels]
+    assert titles == ["Batch norm: weight decay = raised rate", "No normalization: weight decay ≠ raised rate"]
+    apart = report(TINY, made_up(TINY, none=LOST, batch=SEPARATE))
+    assert apart.headline == "No: with batch norm, weight decay does more than raise the learning rate."
+    assert "smaller weights change the outputs" in apart.verdict.why
     assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
     assert "by up to 0.4." in told.verdict.says
 
