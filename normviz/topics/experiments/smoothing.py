@@ -171,7 +171,7 @@ def _draw_errors(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figur
         means = np.array([100 * errors[name].mean() for name in (PLAIN, BOTH)])
         curves.append(Curve(setting.labels[k], places, means, setting.styles[k], has_markers=True))
         marks += [places[0], places.mean(), places[1]]
-        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"ε + L1<br>{means[1]:.1f}"]
+        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"ε+L1<br>{means[1]:.1f}"]
     heights = np.concatenate([curve.y for curve in curves])
     span = (heights.min() - 0.5, heights.max() + 0.5)
     said = "; ".join(

@@ -114,7 +114,7 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     assert [figure.key for figure in found.figures] == ["levels", "effects", "eps"]
     batch, divisive = levels.panels[0].curves
     np.testing.assert_allclose([batch.y, divisive.y], [[6, 4], [6, 6]], atol=1e-9)
-    assert levels.panels[0].names[:3] == ["usual<br>6.0", "<br><br>batch norm", "ε + L1<br>4.0"]
+    assert levels.panels[0].names[:3] == ["usual<br>6.0", "<br><br>batch norm", "ε+L1<br>4.0"]
     assert [panel.title for panel in effects.panels] == ["Change by learned ε alone", "Change by L1 term alone"]
     assert [panel.names[1] for panel in (levels.panels[1], *effects.panels)] == ["divisive norm<br>0.0"] * 3
     table = {*zip(found.table["scheme"], found.table["variant"], strict=True)}
