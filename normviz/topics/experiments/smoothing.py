@@ -262,8 +262,8 @@ def _judge_test_error(
     together = {setting.names[k]: -sign for k, sign in signs[BOTH].items()}
     lowered = [k for k, sign in signs[SMOOTHING].items() if sign < 0 and learned_eps[k] > DEFAULT_EPS]
     reasons = [
-        f"{capitalize_first(setting.names[k])} learns ε ≈ {typeset(learned_eps[k], 1)} instead of {typeset(DEFAULT_EPS)}, "
-        "so that small activations are amplified less."
+        f"{capitalize_first(setting.names[k])} learns ε ≈ {typeset(learned_eps[k], 1)} "
+        f"instead of {typeset(DEFAULT_EPS)}, so that small activations are amplified less."
         for k in lowered[:1]
     ] or [EXPERIMENT.why]
     reasons += ["The L1 term alone has no clear effect."] * (not any(signs[L1].values()))
