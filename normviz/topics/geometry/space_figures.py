@@ -13,7 +13,7 @@ from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADI
 MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.3
+GRADIENT_LENGTH = 1.6
 """Length of the arrow of the gradient without its mean."""
 
 OFFSET = 0.11
