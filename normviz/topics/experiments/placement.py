@@ -158,14 +158,6 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
-def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], has_markers: bool = True) -> list[Curve]:
-    """Return a curve over x for each placement: means and intervals of `values[name]`, shape (len(x), seeds)."""
-    return [
-        make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), has_markers=has_markers)
-        for name, each in values.items()
-    ]
-
-
 def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
     """Return log(post norm / pre norm), shape (depths, seeds), from gradient norms (seeds, depths, placements)."""
     logs = np.log(norms)
@@ -173,22 +165,18 @@ def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
 
 
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
-    """Return a figure of the last layer's gradient norm by number of layers: post over pre, and each placement."""
+    """Return a figure of the last layer's gradient norm by number of layers, post norm's over pre norm's."""
     layers = np.array(LAYER_COUNTS)
     ratio = make_band_curve(
         "Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, has_markers=True
     )
     root = Curve("√L", layers, np.sqrt(layers), -1)
-    each = _make_placement_curves(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
-    panels = [
-        CurvePanel(
-            "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
-        ),
-        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂L/∂W‖", "xy", marks=LAYER_COUNTS),
-    ]
+    panel = CurvePanel(
+        "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
+    )
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, LAYER_COUNTS, strict=True))
     return FigureSpec(
-        "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
+        "depth", [panel], f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
         "its 95% interval. √L is what the bounds of Xiong et al. (2020, Theorem 1) predict.",
     )  # fmt: skip
@@ -238,10 +226,11 @@ def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
     """Return a figure of the residual stream's mean `squares` (seeds, 1 + branches, placements) by passed branches."""
     relative = squares / squares[:, :1]  # the input's
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
-    panel = CurvePanel(
-        "Mean square along a residual chain", _make_placement_curves(np.arange(relative.shape[1]), values, False),
-        "branches", "relative to the input", "y",
-    )  # fmt: skip
+    branches = np.arange(relative.shape[1])
+    curves = [
+        make_band_curve(PLACEMENT_LABELS[name], branches, each, k) for k, (name, each) in enumerate(values.items())
+    ]
+    panel = CurvePanel("Mean square along a residual chain", curves, "branches", "relative to the input", "y")
     last = {name: float(estimate_mean(each)[0][-1]) for name, each in values.items()}
     said = ", ".join(f"{PLACEMENT_LABELS[name]} {typeset(each, 2)}" for name, each in last.items())
     return FigureSpec(

@@ -259,7 +259,7 @@ def _label_common_curve(result: Arrays) -> Curve:
     place = [3 * len(result["measured"]) // 4]
     x, y = result["measured"][place], 0.8 * result["losses"][place, DECAYED].mean(-1)
     return Curve(
-        "", x, y, -1, is_scatter=True, size=0, texts=["weight decay and raised rate: one line"], text_side="left"
+        "", x, y, -1, is_scatter=True, size=0, texts=["weight decay and<br>raised rate: one line"], text_side="left"
     )
 
 
