@@ -10,7 +10,6 @@ import numpy as np
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, number_choice
-from normviz.core.text import capitalize_first
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
@@ -118,7 +117,7 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
     labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
     panel = CurvePanel(
-        "Training loss, compared with batch norm’s",
+        "How much training loss exceeds batch norm’s",
         [
             replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
             for each, texts in zip(points, labels, strict=True)
@@ -127,8 +126,8 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     )  # fmt: skip
     yield FigureSpec(
         "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
-        f"Means of {setting.seeds} networks with 95% intervals, each norm at its best learning rate. Loss: mean over "
-        "all steps.",
+        f"Means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate. Loss: mean "
+        "over all steps.",
     )  # fmt: skip
 
 
@@ -216,10 +215,10 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    answer = EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].answer if verdict.why else ""
-    return capitalize_first(
-        f"{answer}layer norm’s loss exceeds batch norm’s by {padded:.0%} with padding, {bare:.0%} without."
-    ).replace("-", "−")
+    if not verdict.why:
+        return f"Layer norm trails by {padded:.0%} with padding, {bare:.0%} without.".replace("-", "−")
+    text = EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].headline
+    return text.format(padded=padded, bare=bare).replace("-", "−")
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -246,6 +245,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Layer norm has one mean and variance for border and inner units. CNNs learn digits with zeros around "
-    "each picture (padding), and without, where no unit sees beyond the border. If the border is the cause, layer "
+    lambda _: "Layer norm takes one mean and variance over a picture, border and inside. CNNs learn digits with zeros "
+    "around each picture (padding), and without, where no filter leaves the picture. If the border is the cause, layer "
     "norm must then trail less.")  # fmt: skip

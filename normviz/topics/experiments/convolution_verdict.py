@@ -99,7 +99,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
     is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
-    why = text.why + " The test has a limit: without padding the network is smaller, too." * is_harder
+    why = text.why + " The test has a limit: without padding, the feature maps are smaller, too." * is_harder
     return Verdict(text.word, says, condition, why), {
         "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
@@ -132,10 +132,13 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """The verdict on the paper's explanation: its key, the headline's first words, the end of an extent, the reason."""
+    """The verdict on the paper's explanation: its key, the headline, the end of an extent, and the reason.
+
+    The headline has places for layer norm's loss above batch norm's: `padded` and `bare`.
+    """
 
     word: VerdictKey
-    answer: str
+    headline: str
     cause: str
     why: str
 
@@ -143,27 +146,27 @@ class ExplanationText(NamedTuple):
 EXPLANATIONS = {
     "supported": ExplanationText(
         "holds",
-        "Yes: ",
+        "Yes: without padding, layer norm trails less: {bare:.0%} instead of {padded:.0%}.",
         "and the border is a cause",
         "Without padding, border units are more like inner ones, and layer norm trails batch norm less.",
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "No: ",
+        "No: without padding, layer norm trails even more: {bare:.0%} instead of {padded:.0%}.",
         "but the border does not explain this",
-        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
-        "and yet it trails even more.",
+        "The border is not the cause: without padding, border units are more like inner ones, yet layer norm "
+        "trails more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "No: ",
+        "No: without padding, layer norm trails as much: {bare:.0%} instead of {padded:.0%}.",
         "but the border does not explain this",
-        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
-        "and yet it trails as much.",
+        "The border is not the cause: without padding, border units are more like inner ones, yet layer norm "
+        "trails as much.",
     ),
     "undecided": ExplanationText(
         "open",
-        "Undecided: ",
+        "Undecided: layer norm trails by {padded:.0%} with padding, {bare:.0%} without.",
         "and whether the border explains this stays open",
         "These runs do not decide whether layer norm trails because of the border.",
     ),

@@ -219,7 +219,7 @@ def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
     if large is not None:
         errors = np.array([100 * each.errors_by_rate[large].mean() for each in outcomes])
         x, texts = np.full(len(errors), LEARNING_RATES[large]), [f"\u2002{each:.0f}%" for each in errors]
-        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts)
+        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts, text_side="bottom right")
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
@@ -256,7 +256,7 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
         is_only = len(_list_spared_rates(large, *ended_outcomes["post"])) == large > 0
         answer = "No, at" if rise.mean < 0 else "Only at" if is_only else "Yes, at"
         errors = [f"{each.mean():.0%}" for each in (without, warm)]
-        return f"{answer} learning rate {rate}: post norm has {errors[0]} errors, with warm-up {errors[1]}."
+        return f"{answer} learning rate {rate}: {errors[0]} test error without warm-up, {errors[1]} with it."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -285,7 +285,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    why = "The paper’s reason: post norm starts with large gradients, so it needs small first steps."
+    why = "The paper’s reason: post norm’s first gradients are large, so large steps are unstable."
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 
@@ -317,12 +317,14 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     rate = typeset(LEARNING_RATES[large])
     why = _describe_other_rates(large, *pair["post"])
     if all(_learns(pair["pre"][1])):
-        why += " Pre norm learns without it at all rates."
+        worse = [typeset(rate) for rate in LEARNING_RATES if rate not in _list_spared_rates(None, *pair["pre"])]
+        but = f", less well at {join_words(worse, 'and')}" if worse else ""
+        why += f" Pre norm learns at all rates without warm-up{but}."
     return Verdict(word, " ".join(said), why=why, extent=f"at learning rate {rate}")
 
 
-def _list_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> list[float]:
-    """Return the rates below the one at `large` where warm-up hardly lowers the errors."""
+def _list_spared_rates(large: int | None, warm: GridOutcome, without: GridOutcome) -> list[float]:
+    """Return the rates at which warm-up hardly lowers the errors; of those below the one at `large`, if it is given."""
     rises = (without.errors_by_rate - warm.errors_by_rate).mean(-1)
     return [rate for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
 
@@ -333,8 +335,8 @@ def _describe_other_rates(large: int, warm: GridOutcome, without: GridOutcome) -
     texts = []
     if warm.rate in _list_spared_rates(large, warm, without):
         ends = [f"{each.errors_by_rate[best].mean():.0%}" for each in (without, warm)]
-        both = f"{ends[0]} errors with or without" if ends[0] == ends[1] else f"{ends[0]} errors, and {ends[1]} with"
-        texts.append(f"“Essential” is too strong here: at {typeset(warm.rate)}, post norm has {both} warm-up.")
+        both = f"{ends[0]} errors either way" if ends[0] == ends[1] else f"{ends[0]} errors, and {ends[1]} with warm-up"
+        texts.append(f"“Essential” is too strong: at {typeset(warm.rate)}, post norm has {both}.")
     if beyond := [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]:
         texts.append(f"At {join_words(beyond, 'and')} it fails anyway.")
     return " ".join(texts)
@@ -405,8 +407,8 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, each row a token; transformers of {setting.layers} layers, {WIDTH} "
-    f"channels; N: {setting.row.scheme.name}.",
-    lambda setting: "Transformers learn digits with Adam, with and without warm-up (the learning rate grows over the "
-    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps). Around a branch f (attention or dense "
-    "layers), pre norm computes x + f(N(x)) and post norm N(x + f(x)), where N normalizes."
+    f"channels, Adam; N: {setting.row.scheme.name}.",
+    lambda setting: "Transformers learn digits with and without warm-up (the learning rate grows over the first "
+    f"{min(setting.warm, setting.steps)} of {setting.steps} steps). A block adds a branch f to its input x. Post norm "
+    "normalizes the sum, N(x + f(x)), pre norm the input of the branch, x + f(N(x))."
     .replace(" + ", "\u00a0+\u00a0"))  # fmt: skip

@@ -257,10 +257,8 @@ def _draw_losses(
 def _label_common_curve(result: Arrays) -> Curve:
     """Return a label below the common curve of weight decay and the raised rate, at three quarters of the steps."""
     place = [3 * len(result["measured"]) // 4]
-    x, y = result["measured"][place], 0.8 * result["losses"][place, DECAYED].mean(-1)
-    return Curve(
-        "", x, y, -1, is_scatter=True, size=0, texts=["weight decay and<br>raised rate: one line"], text_side="left"
-    )
+    x, y = result["measured"][place], result["losses"][place, DECAYED].mean(-1)
+    return Curve("", x, y, -1, is_scatter=True, size=0, texts=["two lines in one ↗"], text_side="bottom left")
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -362,8 +360,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {name}, smaller weights give the same outputs, they only change faster. With weight decay and with "
-    "the raised rate, the network is the same function at every step. So weight decay regularizes nothing.",
+    "same": "With {name}, smaller weights give the same outputs; each step only changes them by a larger share. With "
+    "the raised rate, the network is the same function as with decay at every step, so decay regularizes nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
@@ -405,6 +403,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "We train each network three times: with weight decay, which shrinks the weights, without, and without "
-    "at a raised learning rate. This rate is set at every step so that the weights change by the same fraction as with "
-    "weight decay.")  # fmt: skip
+    lambda _: "We train three networks: with weight decay, which shrinks the weights at every step; with no decay; and "
+    "with no decay at a raised learning rate, so that each step changes the weights by the same share of their size as "
+    "with weight decay.")  # fmt: skip

@@ -74,9 +74,7 @@ def test_others_are_judged_in_place_of_batch_norm():
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
     assert told.headline == "Yes: with batch norm, weight decay acts only like a higher learning rate."
-    assert told.verdict.why.endswith(
-        "the network is the same function at every step. So weight decay regularizes nothing."
-    )
+    assert told.verdict.why.endswith("same function as with decay at every step, so decay regularizes nothing.")
     titles = [panel.title for figure in told.figures[:2] for panel in figure.panels]
     assert titles == ["Batch norm: weight decay = raised rate", "No normalization: weight decay ≠ raised rate"]
     apart = report(TINY, made_up(TINY, none=LOST, batch=SEPARATE))
