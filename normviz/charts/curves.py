@@ -34,7 +34,7 @@ class Curve:
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
     line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
-    with `texts` at their `text_side`, and without markers of size 0.
+    with `texts` at their `text_side` (Plotly's "middle left", …), and without markers of size 0.
     """
 
     name: str
@@ -143,7 +143,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
 
 
 def find_free_end(panel: CurvePanel, level: float) -> int:
-    """Return the end of the line at `level` that is farther from the curves: 0 for the left end, 1 for the right.
+    """Return the end of the line at `level` where the curves above it are farther: 0 for the left end, 1 for the right.
 
     Example:
         >>> find_free_end(CurvePanel("", [Curve("", np.arange(3), np.array([5, 7, 89]))]), level=90)
@@ -151,7 +151,8 @@ def find_free_end(panel: CurvePanel, level: float) -> int:
     """
     x, y = (np.concatenate([np.ravel(getattr(curve, axis)) for curve in panel.curves]) for axis in "xy")
     x, y = (np.log10(each) if axis in panel.log else each for axis, each in (("x", x), ("y", y)))
-    away = np.abs(y - (np.log10(level) if "y" in panel.log else level))
+    away = y - (np.log10(level) if "y" in panel.log else level)
+    away = np.where(away < -0.05 * np.ptp(y), np.inf, np.abs(away))
     ends = (away[np.abs(x - end) <= END_SHARE * np.ptp(x)] for end in (x.min(), x.max()))
     return int(np.argmax([np.nan_to_num(each, nan=np.inf).min() for each in ends]))
 

@@ -46,7 +46,7 @@ def show_panels(view: View, theme: str) -> None:
     _draw_stages(stages, contrasts, view, focus, THEMES[theme].element)
     st.container(key="contrast-notes").caption(
         "Contrast of a half: how far its pixels differ from the mean nearby (standard deviation).  \n"
-        "Mid-grey in the normalized picture: 0. Halos beside edges are a side effect. "
+        "Mid-grey in the normalized picture: 0. "
         + state.describe_picture_source(view)
         + ("" if np.isfinite(x).all() else "Purple: no finite number.")
     )
@@ -153,7 +153,7 @@ def _format_headline(view: View, contrasts: list[float], squares: np.ndarray, ha
     if view["light"] == 1:
         return f"### In even light no half is dark: contrast {before}, normalized {after}."
     if contrasts[2] >= max(CLEAR_RISE * contrasts[1], BACK_SHARE * contrasts[0]):
-        return f"### The dark half's contrast is back: {after} of the left's, originally {contrasts[0]:.0%}."
+        return "### Normalization brings back the contrast of the right half."
     if contrasts[2] < contrasts[0] and view["eps"] > np.median(squares[:, :, squares.shape[2] // 2 :]):
         return f"### The right half fades: ε = {eps} exceeds the mean of v² there."
     return f"### The contrast of the right half is {before}, after normalization {after}."

@@ -117,7 +117,7 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
     labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
     panel = CurvePanel(
-        "How much training loss exceeds batch norm’s",
+        "Training loss, compared with batch norm’s",
         [
             replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
             for each, texts in zip(points, labels, strict=True)
@@ -215,10 +215,11 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    if not verdict.why:
-        return f"Layer norm trails by {padded:.0%} with padding, {bare:.0%} without.".replace("-", "−")
-    text = EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].headline
-    return text.format(padded=padded, bare=bare).replace("-", "−")
+    answer = (
+        EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].answer if verdict.why else "Without"
+    )
+    text = f"{answer} padding, layer norm’s loss is {bare:.0%} above batch norm’s, with padding {padded:.0%}."
+    return text.replace("-", "−")
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -245,6 +246,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Layer norm takes one mean and variance over a picture, border and inside. CNNs learn digits with zeros "
-    "around each picture (padding), and without, where no filter leaves the picture. If the border is the cause, layer "
-    "norm must then trail less.")  # fmt: skip
+    lambda _: "CNNs learn digits with zeros around each picture (padding), which units near the border see, and without. "
+    "Layer norm has one mean and variance for all units. If the border is the cause, layer norm must trail less "
+    "without padding.")  # fmt: skip

@@ -99,7 +99,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
     is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
-    why = text.why + " The test has a limit: without padding, the feature maps are smaller, too." * is_harder
+    why = text.why + " A limit of this test: the feature maps get smaller, too." * is_harder
     return Verdict(text.word, says, condition, why), {
         "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
@@ -132,13 +132,10 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """The verdict on the paper's explanation: its key, the headline, the end of an extent, and the reason.
-
-    The headline has places for layer norm's loss above batch norm's: `padded` and `bare`.
-    """
+    """The verdict on the paper's explanation: its key, the headline's first words, the end of an extent, the reason."""
 
     word: VerdictKey
-    headline: str
+    answer: str
     cause: str
     why: str
 
@@ -146,27 +143,27 @@ class ExplanationText(NamedTuple):
 EXPLANATIONS = {
     "supported": ExplanationText(
         "holds",
-        "Yes: without padding, layer norm trails less: {bare:.0%} instead of {padded:.0%}.",
+        "Yes: without",
         "and the border is a cause",
-        "Without padding, border units are more like inner ones, and layer norm trails batch norm less.",
+        "Without padding, border units are more like inner ones, and layer norm trails less.",
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "No: without padding, layer norm trails even more: {bare:.0%} instead of {padded:.0%}.",
+        "No: without",
         "but the border does not explain this",
-        "The border is not the cause: without padding, border units are more like inner ones, yet layer norm "
-        "trails more.",
+        "The border is hardly the cause: without padding, border units are more like inner ones, yet layer norm trails "
+        "more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "No: without padding, layer norm trails as much: {bare:.0%} instead of {padded:.0%}.",
+        "No: without",
         "but the border does not explain this",
-        "The border is not the cause: without padding, border units are more like inner ones, yet layer norm "
-        "trails as much.",
+        "The border is hardly the cause: without padding, border units are more like inner ones, yet layer norm trails "
+        "as much.",
     ),
     "undecided": ExplanationText(
         "open",
-        "Undecided: layer norm trails by {padded:.0%} with padding, {bare:.0%} without.",
+        "Undecided: without",
         "and whether the border explains this stays open",
         "These runs do not decide whether layer norm trails because of the border.",
     ),

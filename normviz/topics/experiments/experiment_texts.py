@@ -41,7 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="Batch norm’s “intra-batch communication among samples … leaks information” (He et al. 2020, section "
         "3.3).",
-        why="Batch norm subtracts the group’s mean, which shows the class, from the blank picture, too.",
+        why="The mean of a one-class group shows its class. Batch norm subtracts this mean from all pictures of the "
+        "group, so that the network can read the class off the blank one, too.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair batch norm?",
@@ -57,8 +58,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. Batch norm cancels their scale, unit by unit: larger weights have a "
-        "smaller gradient, so that the next steps change them less.",
+        why="Too large a step makes weights large. Behind batch norm, twice the weights of a unit give the same output "
+        "and half the gradient, so that the next steps matter less.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
@@ -99,8 +100,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
         claim="“Batch normalization cannot be used on time sequence data” (Rico’s Nerd Cluster 2022, notes on layer "
         "norm).",
-        why="For later steps than in training, batch norm has no stored mean and variance and reuses the last ones. "
-        "Layer norm stores none.",
+        why="For later steps than in training, batch norm has no mean and variance stored, and reuses those of the "
+        "last step. Layer norm needs none.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Does post norm need warm-up?",

@@ -186,7 +186,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
     names = ["before", *(f"after, in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
-    title = f"Test errors before and {'after the new task’s batches' if is_ended else 'so far'}"
+    title = f"Test errors on both tasks{'' if is_ended else ', so far'}"
     panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 102))
     said = "; ".join(
         f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
@@ -272,10 +272,10 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
     is_gained = frozen.get_errors("new")[-1].mean() < frozen.get_errors("new")[0].mean()
-    fit = ", so that they fit it and no longer the first" * bool(word == "holds" and is_gained)
+    fit = ", so that they fit it and no longer the first task" * bool(word == "holds" and is_gained)
     why = (
-        f"The running averages are not parameters: in training mode, every batch moves them towards the new task{fit}. "
-        "In evaluation mode they stay."
+        "Test errors depend on the running averages, which are not parameters. In training mode, every batch moves "
+        f"them towards the new task{fit}."
     ) * bool(agrees)
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
     verdict = Verdict(word if agrees else "wrong", says, condition, why, extent)
@@ -361,8 +361,8 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task). Then batches of {new} (new task), pass through with frozen parameters, "
-        "in batch norm’s training or evaluation mode. Tests use its running averages of mean and variance."
+        f"Networks learn {first} (first task). Then, with frozen parameters, they read {new} (new task): in training "
+        "mode, where batch norm updates its running averages of mean and variance, or in evaluation mode."
     )
 
 

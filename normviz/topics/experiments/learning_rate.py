@@ -155,12 +155,15 @@ def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) ->
             shown, lambda each: each.errors_by_rate, rates, lambda errors: np.clip(100 * errors, 0, 100)
         )
     ]
+    ends = np.concatenate([each.log_largest_rates for each in shown])
     largest = CurvePanel(
-        "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)), names=names
-    )
+        "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)), names=names,
+        span=(float(ends.min()) - 0.1, float(ends.max()) + 0.2),
+    )  # fmt: skip
     yield FigureSpec(
         "rates", [largest], f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}.",
-        f"Each point is one of {setting.seeds} networks; lines: geometric means.",
+        f"Each point: one of {setting.seeds} networks of a scheme, at one of the {len(rates)} rates. Lines: geometric "
+        "means.",
     )  # fmt: skip
     by_rate = CurvePanel(
         "Mean error at the end, by learning rate", errors, "learning rate", "misread, %", "x",
@@ -242,7 +245,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     )
     measured = f"Largest allowed rates: {', '.join(map(_describe_largest_rate, found))}."
     why = EXPERIMENT.why if "batch" in keys else measured
-    why += " Layer norm cancels only a scale common to all units." if {"batch", "layer"} <= set(keys) else ""
+    why += " With layer norm, this holds only if all units grow alike." if {"batch", "layer"} <= set(keys) else ""
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:

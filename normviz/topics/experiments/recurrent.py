@@ -138,7 +138,7 @@ CONDITION_NOTE = (
 )
 
 EXTENTS = {
-    "longer": "only in part: batch norm works on sequences as long as in training, but misreads more of longer ones",
+    "longer": "only in part: batch norm works on sequences as long as in training, but errs more on longer ones",
     "shared": "only where all time steps share their mean and variance",
 }
 """Words on the extent of a claim that holds only in part."""
@@ -219,7 +219,7 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
         for run in runs.values()
     ]
     ends = [
-        replace(_take_points(line, slice(-1, None)), x=line.x[-1:] + 0.1 * (k - (len(lines) - 1) / 2))
+        replace(_take_points(line, slice(-1, None)), x=line.x[-1:] + 0.06 * (k - (len(lines) - 1) / 2))
         for k, line in enumerate(lines)
     ]
     lowest = min(float(line.y[-1]) for line in lines)
@@ -232,19 +232,20 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
     ]  # fmt: skip
     plain = [replace(line, low=None, high=None) for line in lines]
     points = [_take_points(line, slice(-1)) for line in plain]
-    top, longest = max(float(np.nanmax(line.y)) for line in lines), lengths[setting.wait]
+    top = max(float(np.nanmax(line.y[-1] if line.high is None else line.high[-1])) for line in lines)
+    longest = lengths[setting.wait]
     limit = Curve("", np.full(2, longest), np.array([0, top]), -1)
     words = [f" longest in training: {longest} steps"]
-    name = Curve("", np.array([longest]), np.array([top]), is_scatter=True, size=0, texts=words)
+    name = Curve("", np.array([longest]), np.array([0.93 * top]), is_scatter=True, size=0, texts=words)
     panel = CurvePanel(
         "Misread test digits, by the length of the sequence",
         [*plain, *points, *ends, *numbers, limit, name],
-        f"time steps: blank ones, then {setting.steps_per_digit} of the digit", "misread, %", marks=lengths.tolist(),
+        "time steps", "misread, %", marks=lengths.tolist(),
     )  # fmt: skip
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
         "reading", [panel], f"Test error on lengths of the training, and on the longest: {said}.",
-        f"Means of {setting.seeds} networks. Bars: 95% intervals of the means at {lengths[-1]} steps, side by side.",
+        f"Means of {setting.seeds} networks. Bars: 95% intervals of these means at {lengths[-1]} steps.",
     )  # fmt: skip
 
 
@@ -373,10 +374,9 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
 def _describe_test(setting: Setting) -> str:
     digit, longest = setting.steps_per_digit, list_leading_step_counts(setting.wait)[-1]
     return (
-        f"A recurrent network reads a digit in {digit} steps of {setting.inputs} pixels, after blank steps: at most "
-        f"{setting.wait} in training ({digit + setting.wait} steps in all), {longest} in the test ({digit + longest}). "
-        "At each step, batch norm averages over the examples and stores mean and variance; layer norm averages over "
-        "the units."
+        f"A recurrent network reads a digit in {digit} steps, after 0 to {setting.wait} blank steps in training "
+        f"({digit} to {digit + setting.wait} in all) and up to {longest} in the test (up to {digit + longest} in all). "
+        "Batch norm averages over the examples and stores a mean and variance for each step."
     )
 
 

@@ -19,7 +19,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, reject_weight_scheme
 from normviz.topics.experiments.experiment_jobs import ExperimentJob
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, describe_extent, judge_signs, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, judge_signs, tabulate
 from normviz.topics.experiments.training_history import make_job_step
 
 EXAMPLES, SIDE = (1, 8, 64), 8
@@ -229,11 +229,11 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Iter
         ratios = {way: time_ratios[w, p] for w, way in enumerate(IMPLEMENTATION_NAMES)}
         ends = [end for of in ratios.values() for each in of for end in (each.low, each.high)]
         span = (min(float(np.log10(min(ends))) - 0.1, -0.31), max(float(np.log10(max(ends))) + 0.1, 0.3))
-        title = f"Time of RMS norm / time of layer norm, {which} (above 1: RMS norm is slower)"
+        title = f"RMS norm’s time / layer norm’s time, {which}"
         panel = _make_ratio_panel(title, ratios, IMPLEMENTATION_STYLES, found, "time ratio")
         words = (f"{way}: {', '.join(each.text for each in of)}" for way, of in ratios.items())
         yield FigureSpec(
-            which, [replace(panel, span=span, level_names=("equal",))],
+            which, [replace(panel, span=span, level_names=("RMS norm slower ↑",))],
             f"{title}, from the smallest to the largest tensor. {'; '.join(words)}.",
             f"Measured on {first['machine']}. Geometric means of {len(first['copied'])} rounds, 95% intervals.",
         )  # fmt: skip
@@ -280,20 +280,20 @@ def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) ->
         return f"Timed on {len(EXAMPLES)} sizes."
     fused, plain = (_answer_in_words(signs[way, 0]) for way in range(len(IMPLEMENTATION_NAMES)))
     device = "GPU" if "the GPU" in str(next(iter(ended_results.values()))["machine"]) else "CPU"
-    return f"{capitalize_first(fused)} with PyTorch’s built-in layers on a {device}, {plain} in plain operations."
+    return f"RMS norm is {fused} in PyTorch’s layers on a {device}, {plain} in plain operations."
 
 
 def _answer_in_words(signs: Sequence[int]) -> str:
-    """Return the answer that most of the signs give, 1 for yes: "yes", "mostly yes", "mostly no", "no" or "unclear".
+    """Return what most of the signs say, 1 for faster: "faster", "mostly slower", … or "not clearly different".
 
     Example:
         >>> _answer_in_words([1, 1, 0]), _answer_in_words([-1, -1]), _answer_in_words([1, -1])
-        ('mostly yes', 'no', 'unclear')
+        ('mostly faster', 'slower', 'not clearly different')
     """
-    for sign, answer in ((1, "yes"), (-1, "no")):
+    for sign, answer in ((1, "faster"), (-1, "slower")):
         if 2 * signs.count(sign) > len(signs):
             return answer if signs.count(sign) == len(signs) else f"mostly {answer}"
-    return "unclear"
+    return "not clearly different"
 
 
 def _find_faster_signs(time_ratios: TimeRatios) -> dict[tuple[int, int], list[int]]:
@@ -332,23 +332,23 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        f"In plain operations, RMS norm needs {ours} passes over memory and layer norm {our_other}; in PyTorch’s "
-        f"layers, RMS norm needs {theirs} and layer norm {their_other}."
+        f"Without the mean, RMS norm takes {ours} plain operations instead of {our_other}. But PyTorch has one routine "
+        f"for layer norm, and computes RMS norm by {theirs} separate operations."
     ) * bool(their_other == 1 < theirs)
-    forward = {way: int((min(signs[w, 0]) + max(signs[w, 0])) / 2) for w, way in enumerate(IMPLEMENTATION_NAMES)}
+    faster = [way for w, way in enumerate(IMPLEMENTATION_NAMES) if min(signs[w, 0]) > 0]
     return Verdict(
         judge_signs([sign for each in signs.values() for sign in each]),
         f"RMS norm's time over layer norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of PyTorch, "
         "may give other times.",
         why,
-        describe_extent(forward, "in", "the forward pass of ") if max(forward.values()) > 0 else "",
+        f"only in the forward pass of {join_words(faster, 'and')}" if faster else "",
     )
 
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
-    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}; "
-    "no network is trained. Both schemes normalize the channels of a position, as in transformers.",
-    lambda _: "Both run on random tensors of three sizes: as PyTorch’s built-in layers, and in plain tensor "
-    "operations, each a pass over memory. RMS norm divides by √(mean of x²), without subtracting a mean."
+    lambda setting: f"Random tensors (N, H, W, C) = (N, {SIDE}, {SIDE}, {setting.channels}), N = "
+    f"{join_words(EXAMPLES, 'and')}; each vector of C numbers is normalized, as in transformers.",
+    lambda _: "Both run on random tensors of three sizes: as PyTorch’s built-in layers, and in plain tensor operations "
+    "(square, mean, divide, …). RMS norm divides by √(mean of x²); layer norm subtracts the mean first."
 )  # fmt: skip

@@ -13,8 +13,8 @@ from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADI
 MIN_REACH = 3.65
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.6
-"""Length of the arrow with the gradient's direction."""
+GRADIENT_LENGTH = 1.3
+"""Length of the arrow of the gradient without its mean."""
 
 OFFSET = 0.11
 """Distance of the arrows v and x̂, which have one direction, from the line between them."""
@@ -40,41 +40,46 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
 
-    A dotted line joins x with v, at first all x with this v. The stage "gradient" adds an arrow of fixed length with
-    the direction of ∂L/∂x, and to the same scale ∂L/∂x̂ / s in the plane and the part along v that ∂L/∂x lacks.
+    A dotted line joins x with v, at first all x with this v. The stage "gradient" adds ∂L/∂x̂ / s without its mean, an
+    arrow of fixed length, and to the same scale its part along v and the rest, ∂L/∂x.
     """
     colours, forward = THEMES[theme], step.before
-    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
-    divides = stage != "centre"
+    divides, origin, length = stage != "centre", np.zeros(3), float(np.linalg.norm(forward.v))
+    beside = OFFSET * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin
+    gradients = _scale_gradients(step) if stage == "gradient" and length else np.empty((0, 3))
+    farthest = float(np.linalg.norm(gradients + forward.v, axis=1).max(initial=0))
+    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.04 * farthest)
     figure = _create_scene(reach, colours, has_circle=divides)
-    origin = np.zeros(3)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     inner = {"middle right": "top left", "middle left": "top right"}[side]  # off the numbers of the axes
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], inner if divides else side)
     _draw_line(figure, [forward.x, forward.v if divides else 2 * forward.v - forward.x], colours.mean, dash="dot")
-    length = float(np.linalg.norm(forward.v))
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
     at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
     at_middle = {"side": "bottom right", "share": 0.5}
-    beside = OFFSET * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin
     _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **(at_middle if is_short else at_tip))
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
         return figure
     place = at_tip if is_short else at_middle
     _draw_vector(figure, -beside, forward.xhat - beside, "x̂ = v / s", colours.divides, **place)
-    steepness = float(np.linalg.norm(step.gradient))
-    if stage == "gradient" and steepness:
-        ahead, back = step.gradient / steepness, -forward.xhat / CIRCLE_RADIUS
-        end = forward.xhat + GRADIENT_LENGTH * ahead
-        incoming = np.array(INCOMING_GRADIENT) / forward.divisor
-        start = forward.xhat + GRADIENT_LENGTH / steepness * (incoming - incoming.mean())
-        _draw_vector(figure, forward.xhat, start, "2", colours.lines[1], "bottom center", width=3)
-        _draw_line(figure, [start, end], colours.lines[1], dash="dash")
-        _draw_vector(figure, forward.xhat, end, "3: ∂L/∂x", colours.lines[1], "middle right")
+    if len(gradients):
+        tip, back, ahead = beside + forward.v, -forward.v / length, gradients[1] / (np.linalg.norm(gradients[1]) or 1.0)
+        start, end = tip + gradients
+        _draw_vector(figure, tip, start, "mean subtracted", colours.lines[1], "middle left", width=3)
+        _draw_line(figure, [start, end], colours.mean)
+        _draw_text(figure, (start + end) / 2, "part along v", colours.mean, "bottom right")
+        _draw_vector(figure, tip, end, "∂L/∂x", colours.lines[1], "middle right")
         if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
-            _draw_line(figure, forward.xhat + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
+            _draw_line(figure, tip + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
     return figure
+
+
+def _scale_gradients(step: DescentStep) -> np.ndarray:
+    """Return ∂L/∂x̂ / s without its mean, with length `GRADIENT_LENGTH`, and ∂L/∂x to the same scale, (2, 3)."""
+    incoming = np.array(INCOMING_GRADIENT) / step.before.divisor
+    both = np.stack([incoming - incoming.mean(), step.gradient])
+    return GRADIENT_LENGTH / np.linalg.norm(both[0]) * both
 
 
 def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:

@@ -81,7 +81,7 @@ def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
         "dx": {
             "① d / s": direct,
             **({"② −mean(d) / s": np.full(count, values.dmean / count)} if 1 in values.paths else {}),
-            "③ −x̂ · mean(d·x̂) / s": variance,
+            "③ −x̂ · mean(d x̂) / s": variance,
         },
     }
     return found.get(step, {})

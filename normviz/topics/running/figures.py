@@ -75,7 +75,7 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
             text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xref="paper", xanchor="left", y=place, yref="y",
             showarrow=False,
         )  # fmt: skip
-    title = make_axis_title("accuracy on unseen digits in %: each network (small), mean with 95% interval (large)")
+    title = make_axis_title("test accuracy in % (large: mean, 95% interval)")
     if start:
         figure.update_xaxes(range=[start, 100.5], title=title, nticks=5)
     else:

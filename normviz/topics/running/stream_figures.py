@@ -21,6 +21,9 @@ MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
 
+MODE_WORDS = {"training": "in training", "inference": "in inference (eval())"}
+"""The modes in the legend below the digits."""
+
 
 @dataclass(frozen=True)
 class TrackedStatistic:
@@ -137,11 +140,13 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
         )  # fmt: skip
     frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
-    shown = ", ".join(f"{MODE_MARKERS[name][name == mode]} in {name}" for name in MODE_OFFSETS if name in batch.outputs)
+    shown = ", ".join(
+        f"{MODE_MARKERS[name][name == mode]} {words}" for name, words in MODE_WORDS.items() if name in batch.outputs
+    )
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    title = make_axis_title(f"{count} of {batch.size} digits in the batch · {shown}")
+    title = make_axis_title(f"{count} of {batch.size} digits · {shown}")
     figure.update_xaxes(**ticks, showticklabels=False, title=title, row=2, col=1)
     figure.add_annotation(
         text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False

@@ -106,7 +106,7 @@ def draw_values_by_step(
 
     `first_style`: the number of the first curve's colour, so that curves of another chart keep theirs.
     `has_legend`: False where the page names the colours.
-    `mark`: two steps and a value; an arrow goes from the later step to the first at this value, named "the same loss".
+    `mark`: two steps and a value; an arrow goes from the later step to the first at this value. A long one is named.
     """
     colours = THEMES[theme]
     figure = Figure()
@@ -127,10 +127,9 @@ def draw_values_by_step(
         first, last, value = mark
         y = float(np.log10(value)) if logarithmic else value
         figure.add_annotation(**_make_arrow((last, y), (first, y), colours))
-        is_long = first < last / 2  # no curve crosses a name above a long arrow, or below the tip of a short one
-        x, xanchor, yanchor = ((first + last) / 2, "center", "bottom") if is_long else (first, "right", "top")
-        look = {"text": "the same loss", "font": {"color": colours.ink}, "xanchor": xanchor, "yanchor": yanchor}
-        figure.add_annotation(x=x, y=y, showarrow=False, **look)
+        if first < last / 2:  # no curve crosses a name above a long arrow
+            look = {"text": "the same loss", "font": {"color": colours.ink}, "yanchor": "bottom"}
+            figure.add_annotation(x=(first + last) / 2, y=y, showarrow=False, **look)
         figure.update_xaxes(tickvals=[first] * (last - first >= LABEL_STEPS) + [last])
     low -= margin if least < 0 or logarithmic else 0
     figure.update_yaxes(title=quantity, range=[low, high + margin], automargin=True, **scale)

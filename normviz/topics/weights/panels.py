@@ -133,14 +133,16 @@ def _explain_rate_factor(run: DescentPath) -> str:
     if factor == "1":
         return (
             "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large: "
-            f"({g}/{length})² = **1** at first. After {STEPS} steps, g is {g_end} and ‖v‖ is {length_end}: "
-            f"({g_end}/{length_end})² = **{typeset(run.rate_factors[-1], 2)}**."
+            f"({g}/{length})² = **1** at first. Then w gets {'shorter' if run.g[-1] < run.g[0] else 'longer'}: "
+            f"({g_end}/{length_end})² = **{typeset(run.rate_factors[-1], 2)}** after {STEPS} steps, so w turns "
+            f"{'less' if run.rate_factors[-1] < 1 else 'more'} in a step than without."
         )
     is_short = abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights())
+    end = f", so w is still too short after {STEPS} steps" if is_short else ""
     return (
-        f"**Why?** At first w = {ratio} · v: the gradient of v is {ratio} times as large, and its step moves w {ratio} "
-        f"times as far. So w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = **{factor}** times as "
-        f"large. The length g learns no faster{', so w ends too short' if is_short else ''}."
+        f"**Why?** At first w = {ratio} · v: the gradient of v is {ratio} times that of w, and a step of v moves w "
+        f"{ratio} times as far. So w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = **{factor}** "
+        f"times as large. The length g learns no faster{end}."
     )
 
 

@@ -133,7 +133,7 @@ def test_it_holds_where_frozen_networks_lose_what_they_could():
         ["50%", "5%", "10%"],
     ]
     assert panel.names[1] == "after, in<br>training mode"
-    assert "moves them towards the new task, so that they fit it and no longer the first." in seen.verdict.why
+    assert "moves them towards the new task, so that they fit it and no longer the first task." in seen.verdict.why
     says = seen.verdict.says
     assert "goes from 5.0 ± 0.0% to 35.0 ± 0.1% (30 ± 0.11 points more)" in says
     assert "35.0 ± 0.1% in training mode and 5.0 ± 0.1% in evaluation mode (training mode 30 ± 0 points more)" in says

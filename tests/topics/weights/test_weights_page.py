@@ -114,7 +114,7 @@ def runs_of(setting=None):
 def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
     run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
     assert (run.g[-1] < 0.9 * np.linalg.norm(state.get_best_weights())) == is_short
-    assert ("learns no faster, so w ends too short." in said(open_page(length=length))) == is_short
+    assert ("learns no faster, so w is still too short after 200 steps." in said(open_page(length=length))) == is_short
 
 
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
@@ -200,10 +200,8 @@ def test_equal_lengths_have_no_other_learning_rate():
     run = runs_of(Setting(start=4.0))["weight"]
     ratio = run.g[-1] / run.lengths[-1]
     g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
-    assert (
-        f"(4/4)² = **1** at first. After 200 steps, g is {g} and ‖v‖ is {length}: ({g}/{length})² = **{ratio**2:.2g}**."
-        in said(at)
-    )
+    words = f"(4/4)² = **1** at first. Then w gets shorter: ({g}/{length})² = **{ratio**2:.2g}** after 200 steps"
+    assert f"{words}, so w turns less in a step than without." in said(at)
     assert not at.toggle
 
 

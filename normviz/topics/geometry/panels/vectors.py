@@ -104,17 +104,17 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return "v is 0 and has no direction that a step could turn."
     if stage == "gradient":
         scaled = np.array(INCOMING_GRADIENT) / one.divisor
+        shift = "Adding the same number to all x does not change x̂"
         part, why = (
-            ("some of its part", "Because of ε, a longer v makes x̂ longer.")
+            ("some of the part", f"{shift}. Because of ε, a longer v does, but little.")
             if _is_shortened_by_eps(one)
-            else ("its part", "A longer v does not change x̂.")
+            else ("the part", f"{shift}, nor does a longer v. So ∂L/∂x has no part in these directions.")
         )
         return (
-            f"The rest of the network gives, for example, **∂L/∂x̂** = {format_vector(np.array(INCOMING_GRADIENT))}. "
-            "On the way back to x:\n\n"
-            f"1. Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
-            f"2. Subtract the mean: {format_vector(scaled - scaled.mean())}. A shift of x does not change x̂.\n"
-            f"3. Subtract {part} along v: {format_vector(long.gradient)} = **∂L/∂x**. {why}"
+            f"{why} For example, from ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}:\n\n"
+            f"1. Divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
+            f"2. Subtract the mean (thin arrow): {format_vector(scaled - scaled.mean())}.\n"
+            f"3. Subtract {part} along v (green): **∂L/∂x** = {format_vector(long.gradient)}."
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
