@@ -215,9 +215,8 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    answer = (
-        EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].answer if verdict.why else "Without"
-    )
+    reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
+    answer = EXPLANATIONS[reason].answer
     text = f"{answer} padding, layer norm’s loss is {bare:.0%} above batch norm’s, with padding {padded:.0%}."
     return text.replace("-", "−")
 
@@ -246,6 +245,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "CNNs learn digits with zeros around each picture (padding), which units near the border see, and without. "
-    "Layer norm has one mean and variance for all units. If the border is the cause, layer norm must trail less "
-    "without padding.")  # fmt: skip
+    lambda _: "CNNs learn digits with zeros around each picture (padding), which units near the border see, and "
+    "without. Layer norm has one mean and variance for all units. If the border is the cause, layer norm must trail "
+    "less without padding.")  # fmt: skip

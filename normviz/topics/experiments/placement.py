@@ -208,9 +208,18 @@ def _draw_errors_by_rate(
     )
     yield FigureSpec(
         key, panels, f"Test error by learning rate. Without a warm-up: {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals."
+        f"Means of {setting.seeds} networks with 95% intervals.{_describe_range(runs)}"
         f"{' Pre norm computes x + f(N(x)), peri norm x + N(f(N(x))).' if 'peri' in placements else ''}",
     )  # fmt: skip
+
+
+def _describe_range(runs: PlacementOutcomes) -> str:
+    """Return a sentence on post norm's errors at the rate of the headline without warm-up; "" if it is not drawn."""
+    large = _choose_largest_rate(runs["post"][0]) if "post" in runs else None
+    if large is None:
+        return ""
+    low, high = (f"{end(runs['post'][1].errors_by_rate[large]):.0%}" for end in (np.min, np.max))
+    return f" Post norm at {typeset(LEARNING_RATES[large])} without warm-up: from {low} to {high}."
 
 
 def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
@@ -285,7 +294,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    why = "The paper’s reason, large first gradients of post norm, is measured below."
+    why = "The paper’s reason: post norm’s first gradients are large."
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 

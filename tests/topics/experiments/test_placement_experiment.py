@@ -114,7 +114,8 @@ def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
     assert judge((0, 0.3)).text == "Holds at learning rate 0.01"
     assert judge((0, 0.3)).why.startswith(
-        "“Essential” is too strong: at 0.003, post norm’s error is 20% either way. At 0.03 it fails even with warm-up. The paper"
+        "“Essential” is too strong: at 0.003, post norm’s error is 20% either way. At 0.03 it fails even with "
+        "warm-up. The paper"
     )
     assert judge((0.3, 0.3)).why.startswith("At 0.03 it fails even with warm-up.")
     says = judge((0, 0.3)).says
