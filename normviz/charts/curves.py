@@ -117,12 +117,9 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            ends = (
-                {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "showgrid": False, "tickangle": 0}
-                if panel.names
-                else {}
-            )
-            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **ends, **subplot)
+            ends = {"range": [panel.marks[0] - 0.5, panel.marks[-1] + 0.5], "tickangle": 0} if panel.names else {}
+            grid = bool(panel.pictures)  # which stand above its lines
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, showgrid=grid, **ends, **subplot)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         linear = {"nticks": 6, "autorangeoptions": {"include": [0.0] if panel.y.endswith("%") else []}}
         scale = _make_log_axis([10 ** np.array(panel.span)] if panel.span else heights) if "y" in panel.log else linear

@@ -11,16 +11,15 @@ class Dropout:
 
     Args:
         seeds: of the networks.
-        share: of the outputs that are dropped, below 1.
+        share: of the outputs that are dropped, below 1; one for all networks, or one for each.
     """
 
-    def __init__(self, seeds: Sequence[int], share: float) -> None:
-        self.draws, self.share = [np.random.default_rng([seed, 4]) for seed in seeds], share
+    def __init__(self, seeds: Sequence[int], share: float | np.ndarray) -> None:
+        self.draws = {seed: np.random.default_rng([seed, 4]) for seed in seeds}
+        self.seeds, self.shares = seeds, np.broadcast_to(np.float32(share), len(seeds))[:, None, None]
 
     def __call__(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return outputs (schemes, networks, N, units) after dropout; all schemes lose the same units."""
-        if self.share == 0:
-            return outputs
-        drawn = np.stack([draw.random(outputs.shape[2:], dtype=np.float32) for draw in self.draws])
-        kept = torch.from_numpy(drawn >= self.share).to(outputs) / (1 - self.share)
-        return outputs * kept
+        drawn = {seed: draw.random(outputs.shape[2:], dtype=np.float32) for seed, draw in self.draws.items()}
+        kept = (np.stack([drawn[seed] for seed in self.seeds]) >= self.shares) / (1 - self.shares)
+        return outputs * torch.from_numpy(kept).to(outputs)

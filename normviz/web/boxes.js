@@ -158,12 +158,9 @@ export function buildDivisions(found, cell, overhang) {
   for (const { origin, size } of found) {
     const ticks = DIMENSIONS.map((d) => {
       const count = Math.round(size[d] / cell[d]);
-      return Array.from({ length: count + 1 }, (_, i) => {
-        const side = i === 0 ? -overhang : i === count ? overhang : 0;
-        return origin[d] + i * cell[d] + side;
-      });
+      return Array.from({ length: count + 1 }, (_, i) => origin[d] + i * cell[d]);
     });
-    addGridLines(m, ticks, true);
+    addGridLines(m, ticks, true, overhang);
   }
   return m;
 }
@@ -198,12 +195,8 @@ export function buildGrid({ dimensions, copies, fine, framed }, { offsets, size 
     for (const x of runs[0])
       for (const y of runs[1])
         for (const z of runs[2]) {
-          const ticks = [x, y, z].map((run, d) => [
-            run[0] + origin[d] - ABOVE,
-            ...run.slice(1).map((at) => at + origin[d]),
-            run[run.length - 1] + size[d] + origin[d] + ABOVE,
-          ]);
-          addGridLines(m, ticks, fine);
+          const ticks = [x, y, z].map((run, d) => [...run, run[run.length - 1] + size[d]].map((at) => at + origin[d]));
+          addGridLines(m, ticks, fine, ABOVE);
         }
   return m;
 }
@@ -229,10 +222,11 @@ function splitRuns(places, most) {
  * @param {Lines} m
  * @param {number[][]} ticks
  * @param {boolean} fine
+ * @param {number} overhang how far the lines lie above the block
  */
-function addGridLines(m, ticks, fine) {
-  const ends = ticks.map((all) => [all[0], all[all.length - 1]]);
-  const steps = fine ? ticks : ends;
+function addGridLines(m, ticks, fine, overhang) {
+  const ends = ticks.map((all) => [all[0] - overhang, all[all.length - 1] + overhang]);
+  const steps = fine ? ticks.map((all, d) => [ends[d][0], ...all.slice(1, -1), ends[d][1]]) : ends;
   for (const d of DIMENSIONS) {
     const [e, f] = DIMENSIONS.filter((other) => other !== d);
     for (const a of steps[e])

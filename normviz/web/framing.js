@@ -99,6 +99,7 @@ export function fitScene({ overhang, labels: { extent, sides, each } }, scene, c
     small: each.length > 1,
     letters: cell[0] < 220 ? 9 : 14,
     tight: each.length > 1 && cell[0] < 190,
+    ticked: each.length === 1 || cell[0] > 250,
   };
   let room = [
     [0, 0],

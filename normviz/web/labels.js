@@ -15,13 +15,14 @@ import { unravel } from "./indices.js";
  * The width in pixels of a text in a font of this size, in pixels, and family.
  * @typedef {(text: string, size: number, family: string) => number} Measure
  *
- * How texts look: letters in a line of a title, small texts, short titles (tight), and a factor of all sizes.
+ * How texts look: letters in a line of a title, small texts, short titles (tight), numbers (ticked), a factor of all sizes.
  * @typedef {object} TextStyle
  * @property {string} family
  * @property {Measure} measure
  * @property {number} letters
  * @property {boolean} small
  * @property {boolean} tight
+ * @property {boolean} ticked
  * @property {number} larger
  *
  * The lines of a text, and the room that it takes.
@@ -201,7 +202,7 @@ export function layOutTexts(
   style,
   others = [],
 ) {
-  const { letters, small, tight, larger } = style;
+  const { letters, small, tight, ticked, larger } = style;
   const whole = Array.from(extent, (n) => n + 2 * overhang);
   const corners = projectCorners([-overhang, -overhang, -overhang], whole, project);
   /** @type {PlacedText[]} */
@@ -214,7 +215,7 @@ export function layOutTexts(
     if (!edge) continue;
     const { a, along, long, at, out } = edge;
     const way = straighten(out);
-    const count = tight ? 0 : middles[d].length;
+    const count = ticked ? middles[d].length : 0;
     /** @type {(cell: number) => string} */
     const write = (cell) => (d === 2 && rows[cell]) || writeTick(cell, ticks[d]);
     const step = long / (count || 1);

@@ -75,7 +75,7 @@ def test_dropout_keeps_the_mean_and_draws_the_same_for_all_schemes_and_for_each_
     assert torch.equal(Dropout((4,), 0.3)(outputs[:, :1])[:, 0], both[:, 1])
     assert both.mean().item() == pytest.approx(1, abs=0.02)
     assert (both == 0).double().mean().item() == pytest.approx(0.3, abs=0.01)
-    assert Dropout((3,), 0.0)(outputs) is outputs
+    assert torch.equal(Dropout((3, 4), np.array([0.0, 0.3]))(outputs), torch.stack([outputs[:, 0], both[:, 1]], 1))
 
 
 def test_every_network_trains_on_digits_of_its_seed_and_no_other():

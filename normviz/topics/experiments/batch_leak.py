@@ -75,8 +75,8 @@ TEST_NAMES = {
 """The tests: pictures, and their groups or running averages."""
 
 DRAWN_TESTS = {
-    "blank": "Labels of blank pictures, in groups of test digits",
-    "inference": "Labels of test digits, with running averages",
+    "blank": "Blank pictures among test digits",
+    "inference": "Test digits, with running averages",
 }
 """Titles of the figures, by the key of their test."""
 
@@ -222,13 +222,14 @@ def _draw_test_errors(outcomes: list[GridOutcome]) -> Iterator[FigureSpec]:
             for k, each in enumerate(outcomes)
         ]
         words = [
-            Curve("", each.x, (each.y if each.high is None else each.high) + 4, is_scatter=True, size=0,
-                  texts=[f"{each.y[0]:.0f}%"], text_side="top center")
+            Curve("", each.x + right, each.y + up, is_scatter=True, size=0, texts=[f"{each.y[0]:.0f}%"], text_side=side)
             for each in points
-        ]  # fmt: skip
+            for is_near in [abs(each.y[0] - 100 * GUESSING) < 10]  # then above the line
+            for right, up, side in [(0, 8, "top center") if is_near else (0.04, 0, "middle right")]
+        ]
         panel = CurvePanel(
             title, [*points, *words], "", "right labels, %", levels=(100 * GUESSING,),
-            level_names=(f"guessing: {GUESSING:.0%}",), span=(-5, 115), marks=range(len(outcomes)),
+            level_names=(f"guessing: {GUESSING:.0%}",), span=(-5, 105), marks=range(len(outcomes)),
             names=NETWORK_LABELS,
         )  # fmt: skip
         caption = f"Means of {len(outcomes[0].get_at_best_rate(test))} networks each, with 95% intervals."
@@ -293,5 +294,5 @@ EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
     "groups.",
     lambda setting: f"A batch has groups of {setting.group} pictures: {setting.group - 1} digits of one class, and a "
-    "blank picture with the same label. Batch norm averages over each group. For comparison: mixed groups (pictures "
-    "shuffled with their labels), and layer norm, which uses no group.")  # fmt: skip
+    "blank picture with the same label. Batch norm averages over each group, also in the test. For comparison: mixed "
+    "groups, which say nothing about the blank’s label, and layer norm.")  # fmt: skip

@@ -41,8 +41,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
         claim="Batch norm’s “intra-batch communication among samples … leaks information” (He et al. 2020, section "
         "3.3).",
-        why="The mean of a one-class group shows its class. Batch norm subtracts this mean from all pictures of the "
-        "group, so that the network can read the class off the blank one, too.",
+        why="The mean of a one-class group shows its class. Batch norm subtracts it from the blank picture’s "
+        "activations, too, so that the network can read the class off them.",
     ),
     ExperimentText(
         "repair", "Repair at test time", (), "Can new statistics repair batch norm?",
@@ -58,8 +58,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. Behind batch norm, twice the weights of a unit give the same output "
-        "and half the gradient, so that the next steps matter less.",
+        why="Too large a step makes weights large. With batch norm, doubling a unit’s weights leaves its output and "
+        "halves its gradient, so that later steps change the weights less.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
@@ -69,10 +69,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
-        claim="With batch norm, dropout “can be either removed or reduced in strength” (Ioffe & Szegedy 2015, section "
-        "3.4).",
-        why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. "
-        "Batch norm only adds the noise of its batch statistics.",
+        claim="Batch norm acts as a regularizer, “in some cases eliminating the need for Dropout” (Ioffe & Szegedy "
+        "2015, abstract).",
+        why="Dropout hides different units in each step, which hinders learning by heart.",
     ),
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does batch norm cancel weight decay?",
@@ -88,8 +87,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
         claim="A learned ε with “a sparse regularizer on the activations, leads to significant benefits” "
         "(Ren et al. 2017, abstract).",
-        why="The idea: a larger ε smooths the divisor, so that small inputs are not amplified, and the L1 term makes "
-        "activations sparse.",
+        why="The idea: with a larger ε, small activations are amplified less, and the L1 term pulls them to 0.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",
@@ -100,8 +98,6 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
         claim="“Batch normalization cannot be used on time sequence data” (Rico’s Nerd Cluster 2022, notes on layer "
         "norm).",
-        why="For later steps than in training, batch norm has no mean and variance stored, and reuses those of the "
-        "last step. Layer norm needs none.",
     ),
     ExperimentText(
         "placement", "Placement", (), "Does post norm need warm-up?",
@@ -113,8 +109,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
         claim="GAN generators “fail to learn the multimodal structure” of data; spectral norm helps (Miyato et al. "
         "2018, section 1).",
-        why="Spectral norm divides each weight matrix of the discriminator by its largest singular value, which bounds "
-        "its slope. The generator follows this slope; without a bound, a few modes can attract all points.",
+        why="The likely reason: a generator moves points to where the discriminator’s output is highest. Spectral norm "
+        "divides weights by their largest singular value, so that no mode has a much higher output than the next.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

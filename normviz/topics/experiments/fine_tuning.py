@@ -184,7 +184,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
             is_scatter=True,
         )
         curves.append(replace(points, texts=[f"{mean:.0%}" for mean in errors.mean(-1)]))
-    names = ["before", *(f"after, in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
+    names = ["before", *(f"after a pass in<br>{each.name.removesuffix(', frozen')}" for each in outcomes)]
     is_ended = all(each.result["share"] == 1 for each in outcomes)
     title = f"Test errors on both tasks{'' if is_ended else ', so far'}"
     panel = CurvePanel(title, curves, "", "test error, %", marks=places.tolist(), names=names, span=(-6, 102))
@@ -194,7 +194,8 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     )
     yield FigureSpec(
         "ends", [panel], f"{title}: {said}.",
-        f"Means of {outcomes[0].get_errors('old').shape[-1]} networks with 95% intervals.",
+        f"Means of {outcomes[0].get_errors('old').shape[-1]} networks with 95% intervals. All errors are "
+        "measured in evaluation mode, by the running averages.",
     )  # fmt: skip
 
 
@@ -271,11 +272,11 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     count = len(found.differences)
     condition = f"{_describe_conditions(setting, frozen)} Holm's correction is for {count} comparisons."
     agrees = nothing_learned and still and (moved > 0).all()
-    is_gained = frozen.get_errors("new")[-1].mean() < frozen.get_errors("new")[0].mean()
-    fit = ", so that they fit it and no longer the first task" * bool(word == "holds" and is_gained)
+    before, after = (float(frozen.get_errors("new")[step].mean()) for step in (0, -1))
+    fall = f", whose errors fall from {before:.0%} to {after:.0%}" * bool(after < before)
     why = (
-        "Test errors depend on the running averages, which are not parameters. In training mode, every batch moves "
-        f"them towards the new task{fit}."
+        "The running averages are not parameters. In training mode, every batch moves them towards the new task"
+        f"{fall}. In evaluation mode they stay unchanged."
     ) * bool(agrees)
     extent = describe_extent({"the running averages": 1, "a higher error on the first task": found.get_sign("frozen")})
     verdict = Verdict(word if agrees else "wrong", says, condition, why, extent)
@@ -361,8 +362,8 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task). Then, with frozen parameters, they read {new} (new task): in training "
-        "mode, where batch norm updates its running averages of mean and variance, or in evaluation mode."
+        f"Networks learn {first} (first task). Then, with all parameters frozen, {new} (new task) pass through them: "
+        "in training mode, where batch norm updates its running averages of mean and variance, or in evaluation mode."
     )
 
 

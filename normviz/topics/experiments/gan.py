@@ -1,6 +1,6 @@
 """GAN: how many modes of a ring of Gaussians a generator covers, by the normalization of its discriminator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.settings import integer, real
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.describe.seeds import (
     MeanDifference,
     choose_learning_rate,
@@ -53,6 +53,9 @@ NUMBER_WORDS = ("one", "two", "three", "four", "five", "six")
 
 CLAIMED = ("none", "spectral")
 """The schemes that the claim compares."""
+
+SPECTRAL_EFFECTS = {1: "spectral norm covers more", 0: "no difference is clear", -1: "spectral norm covers fewer"}
+"""Effects of spectral norm in words, by the sign of the difference in covered modes."""
 
 PICTURE_REACH, SIGN_DISTANCE = 1.38 * RADIUS, 1.25 * RADIUS
 """Half the side of a picture of generated points, and the distance of a sign at a covered mode from the origin."""
@@ -140,12 +143,13 @@ def report(setting: Setting, results: Results) -> Report:
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
+    compared = _compare_with_spectral(setting, ended)
     figures = [
-        _draw_median_networks(setting, ahead, outcomes, () if number else (_draw_final_modes(ended),))
-        for number, (ahead, outcomes) in enumerate(_group_by_steps_ahead(ended).items())
+        _draw_final_modes(setting, ahead, outcomes, compared.get(ahead))
+        for ahead, outcomes in _group_by_steps_ahead(ended).items()
     ]
     figures += [_draw_modes_by_step(begun)] if begun else []
-    headline, verdict = _format_headline(setting, begun, ended), _judge_claim(setting, ended)
+    headline, verdict = _format_headline(setting, begun, ended, compared), _judge_claim(setting, compared)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -171,37 +175,31 @@ def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, dict[int, Outcome]]:
     return {ahead: {k: each for (side, k), each in outcomes.items() if side == ahead} for ahead, _ in outcomes}
 
 
-def _draw_final_modes(ended_outcomes: Outcomes) -> CurvePanel:
-    """Return a panel of the covered modes at the end: a point for each network, and a line at each mean."""
-    curves: list[Curve] = []
-    ticks: list[tuple[float, str]] = []
-    start = 0
-    for ahead, outcomes in _group_by_steps_ahead(ended_outcomes).items():
-        for place, each in enumerate(outcomes.values(), start):
-            counts = each.final_covered_modes
-            curves += make_network_points(place, len(ended_outcomes), counts, each.style, counts.mean())
-            ticks.append((place, _format_final_mean(each)))
-        ticks.append((start + (len(outcomes) - 1) / 2, f"<br>{ahead} step{'s' * (ahead > 1)}"))
-        start += len(outcomes)
-    marks, names = zip(*sorted(ticks), strict=True)
-    return CurvePanel("Modes covered by each network", curves, span=(-0.4, MODES + 0.4), marks=marks, names=names)
-
-
-def _draw_median_networks(
-    setting: Setting, ahead: int, outcomes: Mapping[int, Outcome], counts: Sequence[CurvePanel]
+def _draw_final_modes(
+    setting: Setting, ahead: int, outcomes: Mapping[int, Outcome], compared: "Comparison | None"
 ) -> FigureSpec:
-    """Return a figure of the points at the end with `ahead` discriminator steps, of the median networks of two schemes.
+    """Return a figure of the end with `ahead` discriminator steps: points of two networks, and all covered modes.
 
-    A panel of the covered `counts`, if there is one, stands at the right.
+    With other steps than the setting's, the caption says whether spectral norm helps.
     """
-    steps = f"{_format_steps_ahead(ahead)} per generator step"
+    curves: list[Curve] = []
+    for place, each in enumerate(outcomes.values()):
+        counts = each.final_covered_modes
+        curves += make_network_points(place, len(outcomes), counts, each.style, counts.mean())
+    names = [f"{each.label}<br>mean {_format_final_mean(each)}" for each in outcomes.values()]
     said = "; ".join(f"{each.name} {each.covered_modes_text} at {typeset(each.rate)}" for each in outcomes.values())
     return FigureSpec(
-        f"modes {ahead}",
-        [*(_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes), *counts],
-        f"With {steps}, modes covered at the end, of {MODES}: {said}.",
-        f"Rings: the network with the median count, {_format_steps_ahead(ahead)}."
-        + " Right: all networks, and their means (lines)." * len(counts), 3,
+        f"modes {ahead}", [
+            *(_draw_median_network(setting, outcomes[k]) for k in setting.pictured if k in outcomes),
+            CurvePanel(
+                f"{setting.seeds} GANs of each kind", curves, "", "modes covered", span=(-0.5, MODES + 0.5),
+                marks=range(len(names)), names=names,
+            ),
+        ],
+        f"With {_format_steps_ahead(ahead)} per generator step, modes covered at the end, of {MODES}: {said}.",
+        "Left, middle: a GAN with the median number of covered modes. Right: each mark is one GAN, lines are means."
+        + (f" With {_format_steps_ahead(ahead)}, {SPECTRAL_EFFECTS[compared[-1]]}." * (ahead != setting.ahead)
+        if compared else ""), 3,
     )  # fmt: skip
 
 
@@ -258,13 +256,12 @@ def _make_mode_circles(deviation: float) -> Curve:
     return Curve("", x, y, -1)
 
 
-def _compare_with_spectral(
-    setting: Setting, ended_outcomes: Outcomes
-) -> dict[int, tuple[Outcome, Outcome, MeanDifference, int]]:
-    """Return spectral norm, no normalization, their difference in covered modes and its sign, by discriminator steps.
+Comparison = tuple[Outcome, Outcome, MeanDifference, int]
+"""Spectral norm, no normalization, their difference in covered modes and its sign."""
 
-    The dict is empty unless both are chosen and trained.
-    """
+
+def _compare_with_spectral(setting: Setting, ended_outcomes: Outcomes) -> dict[int, Comparison]:
+    """Return comparisons by discriminator steps; the dict is empty unless both schemes are chosen and trained."""
     places = {row.key: k for k, row in enumerate(setting.rows)}
     wanted = [(ahead, places.get(key, -1)) for ahead in setting.discriminator_steps for key in reversed(CLAIMED)]
     if not all(each in ended_outcomes for each in wanted):
@@ -279,14 +276,17 @@ def _compare_with_spectral(
     }
 
 
-def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
+def _format_headline(
+    setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes, compared: Mapping[int, Comparison]
+) -> str:
     """Return the headline: whether spectral norm covers more modes at the setting's steps; else the covered modes."""
-    compared = _compare_with_spectral(setting, ended_outcomes)
     if compared:
         one, other, _, sign = compared[setting.ahead]
-        answer = {1: "Yes", 0: "Undecided", -1: "No"}[sign]
+        in_all = all(each > 0 for *_, each in compared.values())
+        answer = {1: "Yes," if in_all else "Only", 0: "Undecided,", -1: "No,"}[sign]
         steps = f"{NUMBER_WORDS[setting.ahead - 1]} discriminator step{'s' * (setting.ahead > 1)}"
-        return f"{answer}, with {steps}: {_format_final_mean(one)} modes instead of {_format_final_mean(other)}."
+        modes = f"{_format_final_mean(one)} modes on average instead of {_format_final_mean(other)}"
+        return f"{answer} with {steps}: {modes}."
     places = [(setting.ahead, k) for k in setting.pictured]
     if not all(place in ended_outcomes for place in places):
         return "Training has begun." if begun_outcomes else "Nothing is trained yet."
@@ -297,23 +297,18 @@ def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes:
 
 
 def _format_final_mean(outcome: Outcome) -> str:
-    return f"{outcome.final_covered_modes.mean():.1f}"
+    return f"{outcome.final_covered_modes.mean():.3g}"
 
 
-def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
+def _judge_claim(setting: Setting, compared: Mapping[int, Comparison]) -> Verdict:
     """Return the verdict on whether spectral norm covers more modes than no normalization at every number of steps."""
     if not {*CLAIMED} <= {row.key for row in setting.rows}:
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
-    compared = _compare_with_spectral(setting, ended_outcomes)
     if not compared:
         return NOT_TRAINED
-    says, reasons = [], []
+    says = []
     for ahead, (one, other, change, sign) in compared.items():
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
-        if ahead < setting.ahead and sign <= 0:
-            reasons.append(
-                f"With {ahead}, spectral norm covers fewer." if sign else f"With {ahead}, no difference is clear."
-            )
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
             f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
@@ -328,7 +323,16 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
         f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
         "further apart, or more steps of the discriminator, help it.",
-        " ".join([*reasons, EXPERIMENT.why]),
+        " ".join(
+            [
+                *(
+                    f"With {ahead}, {SPECTRAL_EFFECTS[sign]}."
+                    for ahead, sign in signs.items()
+                    if ahead < setting.ahead and sign <= 0
+                ),
+                EXPERIMENT.why,
+            ]
+        ),
         extent=f"with {_format_steps_ahead(max((each for each in signs if signs[each] > 0), default=1))}",
     )
 
@@ -336,7 +340,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: "A generator learns to deceive a discriminator, which learns to tell its points from real ones, "
-    f"in {join_words(setting.discriminator_steps)} step{'s' * (setting.ahead > 1)} per generator step. Real points "
-    f"form {MODES} modes (circles); in a collapse few are covered. ✓: at least "
-    f"{LEAST:.0%} of the points in the circle.")  # fmt: skip
+    lambda setting: f"A generator learns to deceive a discriminator, which takes {setting.ahead} "
+    f"step{'s' * (setting.ahead > 1)} per generator step. Real points form {MODES} clusters, the modes (circles); in a "
+    f"mode collapse, most are missed. Covered (✓): at least {LEAST:.0%} of the generated points in the circle."
+)  # fmt: skip

@@ -157,13 +157,12 @@ def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) ->
     ]
     ends = np.concatenate([each.log_largest_rates for each in shown])
     largest = CurvePanel(
-        "Largest allowed rate of each network", points, "", "largest rate", "y", marks=range(len(names)), names=names,
-        span=(float(ends.min()) - 0.1, float(ends.max()) + 0.2),
+        "Largest allowed learning rate of each network", points, "", "largest rate", "y", marks=range(len(names)),
+        names=names, span=(float(ends.min()) - 0.1, float(ends.max()) + 0.2),
     )  # fmt: skip
     yield FigureSpec(
         "rates", [largest], f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}.",
-        f"Each point: one of {setting.seeds} networks of a scheme, at one of the {len(rates)} rates. Lines: geometric "
-        "means.",
+        f"Points: {setting.seeds} networks of each scheme, from different seeds. Lines: their geometric means.",
     )  # fmt: skip
     by_rate = CurvePanel(
         "Mean error at the end, by learning rate", errors, "learning rate", "misread, %", "x",
@@ -245,7 +244,9 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     )
     measured = f"Largest allowed rates: {', '.join(map(_describe_largest_rate, found))}."
     why = EXPERIMENT.why if "batch" in keys else measured
-    why += " With layer norm, this holds only if all units grow alike." if {"batch", "layer"} <= set(keys) else ""
+    rates = [each.mean_largest_rate for k, each in ended_outcomes.items() if setting.rows[k].key in ("batch", "layer")]
+    if {"batch", "layer"} <= set(keys) and plain.mean_largest_rate < min(rates) == rates[-1] < rates[0]:
+        why += " Layer norm lies in between."
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
     judged = [sign for key, sign in zip(keys, signs, strict=True) if key == "batch"] or signs
     if max(judged) > 0:

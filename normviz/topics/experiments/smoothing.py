@@ -1,12 +1,12 @@
 """Learned smoothing terms ε and an L1 term: their effect on the test error, and ε by layer (Ren et al. 2017)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import CurvePanel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import integer, real
@@ -47,6 +47,9 @@ PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
 VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
 """The variants: is ε learned, is there an L1 term."""
 
+SEPARATE = (SMOOTHING, L1)
+"""The variants with one change."""
+
 MIN_DRAWN_EPS = 1e-8
 """Smallest drawn ε; smaller ones are drawn here."""
 
@@ -62,6 +65,7 @@ class Setting(ComparisonSetting):
 
     layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTH)
 
+    seeds: int = integer(24, 2, 24, label="Networks of each kind", help="Each from a seed of its own.")
     schemes: tuple[str, ...] = declare_schemes(("batch", "layer", "divisive"), SMOOTHED_SCHEMES)
     radius: int = integer(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
@@ -145,9 +149,12 @@ def report(setting: Setting, results: Results) -> Report:
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels)}
-    figures = (
-        [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps, verdicts["D03"])] if schemes else []
-    )
+    figures = []
+    if schemes:
+        figures = [
+            _draw_errors(setting, levels), _draw_separate_effects(setting, levels),
+            _draw_learned_eps(setting, eps, verdicts["D03"]),
+        ]  # fmt: skip
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
@@ -156,25 +163,57 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_format_headline(setting, levels), figures, verdicts["D04"], table, verdicts)
 
 
-def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
+def _draw_errors(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
+    """Return a figure of the mean test errors as usual and with both changes, and of the changes by both."""
     curves, marks, names = [], [], []
     for n, (k, errors) in enumerate(levels.items()):
-        values = 100 * np.stack([*errors.values()])
-        places = (len(VARIANTS) + 1) * n + np.arange(len(VARIANTS))
-        marks += [*places[:2], places.mean(), *places[2:]]
-        names += ["neither", "learned<br>ε", f"<br><br>{capitalize_first(setting.names[k])}", "L1<br>term", "both"]
-        curve = make_band_curve(setting.labels[k], places, values, setting.styles[k], is_scatter=True)
-        curves.append(replace(curve, texts=[f"{mean:.1f}" for mean in curve.y]))
-    title = "Test error, by scheme and change"
-    panel = CurvePanel(title, curves, "", "test error, %", marks=marks, names=names, has_legend=False)
+        places = 2.5 * n + np.array([0.0, 1.0])
+        means = np.array([100 * errors[name].mean() for name in (PLAIN, BOTH)])
+        curves.append(Curve(setting.labels[k], places, means, setting.styles[k], has_markers=True))
+        marks += [places[0], places.mean(), places[1]]
+        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"ε + L1<br>{means[1]:.1f}"]
+    heights = np.concatenate([curve.y for curve in curves])
+    span = (heights.min() - 0.5, heights.max() + 0.5)
     said = "; ".join(
         f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for k, each in levels.items()
     )
     return FigureSpec(
-        "levels", [panel], f"Test error by scheme and variant. {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}."
-        + " Divisive norm averages over neighbouring units." * any(row.key == "divisive" for row in setting.rows),
+        "levels", [
+            CurvePanel(
+                "Mean test error", curves, "", "test error, %", marks=marks, names=names, span=span, has_legend=False
+            ),
+            _draw_changes(setting, levels, BOTH, "Change by ε + L1, with 95% intervals"),
+        ],
+        f"Test error by scheme and variant. {said}.",
+        f"Means of {setting.seeds} networks. Right: each network with ε + L1, minus the usual one of its seed.",
+    )  # fmt: skip
+
+
+def _draw_separate_effects(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
+    """Return a figure of the changes of the test error by a learned ε alone and by an L1 term alone."""
+    changes = [
+        f"{name}, {setting.labels[k]}: {_compare(each, name).text(100)}"
+        for name in SEPARATE
+        for k, each in levels.items()
+    ]
+    return FigureSpec(
+        "effects", [_draw_changes(setting, levels, name, f"Change by {name} alone") for name in SEPARATE],
+        f"Change of the test error in points. {'; '.join(changes)}.",
+        f"Means of {setting.seeds} networks with 95% intervals of the change.",
+    )  # fmt: skip
+
+
+def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors], variant: str, title: str) -> CurvePanel:
+    """Return a panel of the changes of the test error by a variant, with a point and its interval for each scheme."""
+    curves, names = [], []
+    for n, (k, errors) in enumerate(levels.items()):
+        values = 100 * (errors[variant] - errors[PLAIN])[None]
+        curves.append(make_band_curve(setting.labels[k], np.array([n]), values, setting.styles[k], is_scatter=True))
+        names.append(f"{setting.labels[k]}<br>{f'{round(values.mean(), 1) + 0.0:.1f}'.replace('-', '−')}")
+    return CurvePanel(
+        title, curves, "", "change, percentage points", levels=(0.0,), level_names=("no change",),
+        marks=range(len(names)), names=names, has_legend=False,
     )  # fmt: skip
 
 
@@ -203,68 +242,59 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray], verdict: 
 
 
 def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
-    """Return the headline: the number of schemes whose test error a learned ε with an L1 term lowers, or raises."""
+    """Return the headline: the schemes whose test error a learned ε with an L1 term lowers, or raises."""
     if not levels:
         return NOT_TRAINED.says
-    effects = [both for _, ((_, both), _, _) in _compare_variants(levels)]
-    for effect, answer, change in (("better", "Yes", "lower"), ("worse", "No", "raise")):
-        if count := effects.count(effect):
-            answer = "In part" if "worse" in effects and "better" in effects else answer
-            return f"{answer}: both clearly {change} the test error in {count} of {len(effects)} schemes."
+    signs = _find_signs(levels, BOTH)
+    for sign, change in ((-1, "lower"), (1, "raise")):
+        if named := [k for k in levels if signs[k] == sign]:
+            before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, BOTH))
+            if len(named) < len(levels) and sign < 0:
+                schemes = join_words([setting.names[k] for k in named], "and")
+                return f"Only with {schemes} is the fall in error clear: from {before} to {after}."
+            answer = "Yes" if sign < 0 else "No"
+            return f"{answer}: both {change} the test error of {setting.names[named[0]]} from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
-VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
-"""Changes of the error by the position of a scheme: by both together, by a learned ε alone, and by the
-additional L1 term; each with "better", "worse" or "unclear"."""
+def _compare(errors: VariantErrors, variant: str) -> MeanDifference:
+    """Return the change of the test error by a variant, compared seed by seed with neither."""
+    return compare_seed_by_seed(errors[variant], errors[PLAIN])
 
 
-def _compare_variants(errors: Mapping[int, VariantErrors]) -> VariantEffects:
-    """Return by scheme how a learned ε and an L1 term change its test error: both − plain, ε − plain, both − ε."""
-    pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
-    found = [compare_seed_by_seed(each[a], each[b]) for each in errors.values() for a, b in pairs]
-    words = {-1: "better", 0: "unclear", 1: "worse"}
-    named = [(change, words[sign]) for change, sign in zip(found, find_clear_signs(found), strict=True)]
-    return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(errors)]
+def _find_signs(levels: Mapping[int, VariantErrors], variant: str) -> dict[int, int]:
+    """Return by scheme the sign of the change by a variant, 0 if unclear; Holm's correction is for the schemes."""
+    return dict(zip(levels, find_clear_signs([_compare(each, variant) for each in levels.values()]), strict=True))
 
 
 def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> Verdict:
     """Return the verdict on whether a learned ε with an L1 term lowers the test `errors` of every scheme."""
     if len(errors) < len(setting.rows):
         return NOT_TRAINED
-    texts, together = [], {}
-    for k, (both, alone, more) in _compare_variants(errors):
-        plain, learned, all_of_it = (format_mean_percent(errors[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
-        texts.append(
-            f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "
-            f"({_format_change(*alone)}), {all_of_it} with both ({_format_change(*both)}); the L1 term adds "
-            f"{_format_change(*more)}."
-        )
-        together[setting.names[k]] = {"better": 1, "unclear": 0, "worse": -1}[both[1]]
-    signs = [*together.values()]
-    better, worse = (signs.count(sign) / len(signs) for sign in (1, -1))
-    mixed: VerdictKey = "holds-if" if better > 1 / 2 else "wrong" if worse > 1 / 2 else "open"
+    signs = {name: _find_signs(errors, name) for name in (*SEPARATE, BOTH)}
+    texts = []
+    for k, each in errors.items():
+        changes = [
+            f"{format_mean_percent(each[name])} with {words} "
+            f"({f'{_compare(each, name).text(100)} points' if signs[name][k] else 'no clear change'})"
+            for name, words in ((SMOOTHING, "a learned ε"), (L1, "an L1 term"), (BOTH, "both"))
+        ]
+        before = f"{format_mean_percent(each[PLAIN])} with neither"
+        texts.append(f"{capitalize_first(setting.names[k])}: {join_words([before, *changes], 'and')}.")
+    together = {setting.names[k]: -sign for k, sign in signs[BOTH].items()}
+    unclear = [name for name, sign in together.items() if not sign]
+    chance = f"With {join_words(unclear, 'and')}, the change may be chance. " if 0 < len(unclear) < len(errors) else ""
     return Verdict(
-        "holds" if better == 1 else mixed,
+        judge_signs([*together.values()]),
         f"Test error: {' '.join(texts)}",
-        f"The claim is about all schemes; both together clearly help {signs.count(1)} of {len(signs)}. "
         f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
         f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
         f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
-        f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
-        f"{3 * len(signs)} comparisons.",
-        f"{EXPERIMENT.why} {_describe_largest_change(setting, errors)}",
-        describe_extent(together),
+        f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for the "
+        f"{len(errors)} schemes.",
+        f"{chance}{EXPERIMENT.why}",
+        describe_extent(together, "with"),
     )
-
-
-def _describe_largest_change(setting: Setting, errors: Mapping[int, VariantErrors]) -> str:
-    """Return a sentence on the scheme whose mean error both together change most, if that change is not clear."""
-    k, ((_, effect), *_) = max(_compare_variants(errors), key=lambda each: abs(each[1][0][0].mean))
-    if effect != "unclear":
-        return ""
-    before, after = (f"{100 * float(np.mean(errors[k][name])):.1f}%" for name in (PLAIN, BOTH))
-    return f"The largest change by both together is {setting.names[k]}’s, from {before} to {after}: within chance."
 
 
 def _judge_eps_over_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
@@ -302,15 +332,10 @@ def _join_numbers(numbers: Sequence[float]) -> str:
     return join_words(map(typeset, numbers), "and")
 
 
-def _format_change(change: MeanDifference, effect: str) -> str:
-    """Format a change of the test error, "-0.6 ± 0.2 points"; "no clear change" for the effect "unclear"."""
-    return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
-
-
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
-    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε fixed or learned, with an L1 term of the centred "
-    "inputs or without.",
-    lambda setting: f"Networks learn {setting.digits} digits. Learned: the ε that is added to the variance. Sparse "
-    "regularizer: an L1 term in the loss pulls centred inputs (minus their mean) to 0. Error: share of misread test "
-    "digits.")  # fmt: skip
+    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
+    lambda setting: f"Networks learn {setting.digits} digits, with the usual ε = {typeset(DEFAULT_EPS)} in (x − mean)/"
+    "√(variance + ε), or with ε + L1: ε is learned, and the mean absolute activation (L1 term) is added to the loss. "
+    + "Divisive norm averages over nearby units. " * any(row.key == "divisive" for row in setting.rows)
+    + "Error: misread test digits.")  # fmt: skip

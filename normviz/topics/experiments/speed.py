@@ -229,13 +229,13 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Iter
         ratios = {way: time_ratios[w, p] for w, way in enumerate(IMPLEMENTATION_NAMES)}
         ends = [end for of in ratios.values() for each in of for end in (each.low, each.high)]
         span = (min(float(np.log10(min(ends))) - 0.1, -0.31), max(float(np.log10(max(ends))) + 0.1, 0.3))
-        title = f"RMS norm’s time / layer norm’s time, {which}"
+        title = f"RMS norm’s time / layer norm’s time, {which} pass{'es' * bool(p)}"
         panel = _make_ratio_panel(title, ratios, IMPLEMENTATION_STYLES, found, "time ratio")
         words = (f"{way}: {', '.join(each.text for each in of)}" for way, of in ratios.items())
         yield FigureSpec(
             which, [replace(panel, span=span, level_names=("RMS norm slower ↑",))],
             f"{title}, from the smallest to the largest tensor. {'; '.join(words)}.",
-            f"Measured on {first['machine']}. Geometric means of {len(first['copied'])} rounds, 95% intervals.",
+            f"Geometric means of {len(first['copied'])} rounds, 95% intervals. Measured on {first['machine']}.",
         )  # fmt: skip
 
 
@@ -332,8 +332,8 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        f"Without the mean, RMS norm takes {ours} plain operations instead of {our_other}. But PyTorch has one routine "
-        f"for layer norm, and computes RMS norm by {theirs} separate operations."
+        f"By not subtracting the mean, RMS norm saves {our_other - ours} of {our_other} plain operations. But PyTorch "
+        "has a single routine for layer norm, which passes over memory once, and none for RMS norm."
     ) * bool(their_other == 1 < theirs)
     faster = [way for w, way in enumerate(IMPLEMENTATION_NAMES) if min(signs[w, 0]) > 0]
     return Verdict(
@@ -342,13 +342,13 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
         f"Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of PyTorch, "
         "may give other times.",
         why,
-        f"only in the forward pass of {join_words(faster, 'and')}" if faster else "",
+        f"only in {join_words(faster, 'and')}" if faster else "",
     )
 
 
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, H, W, C) = (N, {SIDE}, {SIDE}, {setting.channels}), N = "
     f"{join_words(EXAMPLES, 'and')}; each vector of C numbers is normalized, as in transformers.",
-    lambda _: "Both run on random tensors of three sizes: as PyTorch’s built-in layers, and in plain tensor operations "
-    "(square, mean, divide, …). RMS norm divides by √(mean of x²); layer norm subtracts the mean first."
+    lambda _: "Forward passes of random tensors of three sizes, by PyTorch’s built-in layers and by plain tensor "
+    "operations (square, mean, divide, …). RMS norm divides by √(mean of x²); layer norm subtracts the mean first."
 )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from normviz.classroom.lessons.catalogue import TEMPLATE_PATH, read_shipped_lessons
 from normviz.classroom.lessons.lesson_files import parse_lesson
+from normviz.classroom.lessons.lesson_markup import format_lesson_html
 from normviz.classroom.site.site import PAGE_FILE, build_site
 from normviz.cli.main import main
 
@@ -32,7 +33,8 @@ def test_every_step_has_its_texts_and_its_picture(files):
     assert read_links(page) == files.keys() - {PAGE_FILE, "plotly.js"}
     for number, step in enumerate(lesson.steps, 1):
         assert f'id="what-is-averaged/{number}"' in page
-        assert all(text in page for text in (step.question, step.look, *(each.reason for each in step.answers)))
+        texts = (step.question, step.look, *(each.reason for each in step.answers))
+        assert all(format_lesson_html(text) in page for text in texts)
 
 
 def test_a_picture_is_stored_once_for_all_steps_that_show_it(files):

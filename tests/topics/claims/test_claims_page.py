@@ -35,6 +35,7 @@ from normviz.topics.experiments import experiment_runs
 SOON = 60  # seconds that a test waits at most
 ONE = CLAIMS["L04"]
 EVERY = ",".join(FOLDED_GROUPS)
+FILLED_GROUPS = [group for group in FOLDED_GROUPS if group in map(find_group, CLAIMS.values())]
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +92,7 @@ def test_the_page_opens_on_what_beginners_hear_and_measures_nothing(server):
     at = open_page()
     assert [*shown(at)] == list(FIRST_CLAIMS)
     assert {CLAIMS[each].expected for each in FIRST_CLAIMS} <= {"wrong", "holds-if"}
-    assert len([each for each in at.button if each.key.startswith(PREFIX + "fold ")]) == len(FOLDED_GROUPS)
+    assert len([each for each in at.button if each.key.startswith(PREFIX + "fold ")]) == len(FILLED_GROUPS)
     assert "start" not in " ".join(str(each.key) for each in at.button)
     assert server == []
 
@@ -102,7 +103,7 @@ def test_every_verdict_is_there_at_once_and_counted():
     headline = next(text for text in texts(at.markdown) if " claims:" in text)
     for key, verdict in VERDICTS.items():
         count = sum(claim.expected == key for claim in CLAIMS.values())
-        assert verdict.format_count(count) in headline.replace("\N{NO-BREAK SPACE}", " ")
+        assert not count or verdict.format_count(count) in headline.replace("\N{NO-BREAK SPACE}", " ")
     assert at.query_params == {"open": EVERY}
 
 
@@ -111,7 +112,7 @@ def test_no_row_shows_an_id():
     assert not any(re.search(r"\b[A-Z]+\d\d\b", each.label) for each in at.expander)
 
 
-@pytest.mark.parametrize("group", FOLDED_GROUPS)
+@pytest.mark.parametrize("group", FILLED_GROUPS)
 def test_a_folded_group_opens_in_the_link_and_closes(group):
     at = open_page()
     before = [*shown(at)]

@@ -62,7 +62,7 @@ def test_its_rules_are_those_of_every_comparison(key):
 def test_the_data_and_the_network_are_those_of_the_setting():
     for key, changes, words in (
         ("learning-rate", {"depth": 2}, "2 hidden layers of 32 units."),
-        ("dropout", {"digits": 400, "relabelled": 0.1}, "400 of 1,797 handwritten digits of 8 × 8 pixels, 10% with"),
+        ("dropout", {"digits": 400, "relabelled": 0.1}, "8 × 8 pixels, with correct labels and with 10% random"),
         ("smoothing", {"depth": 8, "digits": 50}, "50 of 1,797 handwritten digits of 8 × 8 pixels; 8 hidden layers"),
         ("convolution", {"channels": 4}, "2 layers of 4 filters"),
         ("fine-tuning", {"examples": 64}, "64 examples of the new task."),

@@ -132,8 +132,8 @@ def test_it_holds_where_frozen_networks_lose_what_they_could():
         ["5%", "35%", "5%"],
         ["50%", "5%", "10%"],
     ]
-    assert panel.names[1] == "after, in<br>training mode"
-    assert "moves them towards the new task, so that they fit it and no longer the first task." in seen.verdict.why
+    assert panel.names[1] == "after a pass in<br>training mode"
+    assert "moves them towards the new task, whose errors fall from 50% to 5%." in seen.verdict.why
     says = seen.verdict.says
     assert "goes from 5.0 ± 0.0% to 35.0 ± 0.1% (30 ± 0.11 points more)" in says
     assert "35.0 ± 0.1% in training mode and 5.0 ± 0.1% in evaluation mode (training mode 30 ± 0 points more)" in says
@@ -143,7 +143,6 @@ def test_it_holds_where_frozen_networks_lose_what_they_could():
 
 def test_it_holds_under_a_condition_where_nothing_is_lost():
     assert judge(cost=0.0).word == "holds-if"
-    assert "no longer" not in judge(cost=0.0).why
     assert report(Setting(), made_up(cost=0.0)).headline == (
         "Yes: training mode moves a frozen network’s running averages."
     )

@@ -56,9 +56,9 @@ CLAIMS: tuple[Claim, ...] = (
         "training loss. In dense networks it is so."),
     make_experiment_claim("B17", "004", "wrong", "dropout",
         short="With batch norm, dropout can be removed or reduced.",
-        condition="In our small networks dropout still lowers the test error. They have two layers, learn "
-        "random labels by heart, and batch norm alone does not lower the test error. The paper's networks were far "
-        "larger and learned ImageNet."),
+        condition="With random labels, dropout still lowers batch norm's test error. Most of it at a rate of 10%. With "
+        "correct labels dropout helps our small networks neither with batch norm nor without. The paper's networks "
+        "were far larger and learned ImageNet."),
     make_experiment_claim("S03", "001", "holds-if", "gan",
         short="Spectral norm makes the training of a GAN stable.",
         condition="It depends on the discriminator's steps. With three for each step of the generator, spectral norm "
@@ -71,12 +71,12 @@ CLAIMS: tuple[Claim, ...] = (
     make_experiment_claim("D03", "000", "holds-if", "smoothing",
         says="The learned ε of divisive normalization decreases with the depth of the layer.",
         condition="It does at two of three learning rates. At 0.003 and 0.01 of Adam it decreases with depth, at 0.03 "
-        "it has no clear trend."),
-    make_experiment_claim("D04", "000", "open", "smoothing",
+        "it increases."),
+    make_experiment_claim("D04", "000", "holds-if", "smoothing",
         says="A smoothing term and an L1 term improve the accuracy of all three schemes.",
-        condition="Neither clearly changes the test error of all three. The learning rate, the first ε and the factor "
-        "of the L1 term are chosen on validation digits. After 400 steps both help batch norm, from seeds 0 to 7 and "
-        "not from 8 to 15."),
+        condition="Both together lower the test error of batch norm alone. It falls by 1.1 points over 24 networks. "
+        "With layer norm and divisive norm no change is clear. The learning rate, the first ε and the factor of the L1 "
+        "term are chosen on validation digits."),
     make_experiment_claim("F04", "000", "holds-if", "start",
         short="The initial values of γ and β matter.",
         condition="Some hurt; none is clearly better than the usual. These are γ = 1, β = 0.",
