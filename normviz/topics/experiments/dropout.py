@@ -10,7 +10,7 @@ import numpy as np
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, join_words, typeset
-from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.data.digits import DIGIT_CLASSES, DIGITS_DESCRIPTION
 from normviz.describe.seeds import (
     MeanDifference,
     compare_seed_by_seed,
@@ -274,11 +274,12 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes, effects: Effec
     Two means stand at the curve of the compared scheme where dropout helps it: without dropout, and at the best rate.
     """
     percent, compared = 100 * setting.dropout_rates, _find_compared_schemes(setting)
+    shifts = BAR_DISTANCE * percent[-1] * (np.arange(len(setting.rows)) - (len(setting.rows) - 1) / 2)
     panels, said, top = [], [], 1.0
     for m, relabelled in enumerate(setting.random_shares):
         title, curves = f"{relabelled:.0%} random labels" if m else capitalize_first(LABELS[m]), []
         for k, each in ((k, each) for (side, k), each in begun_outcomes.items() if side == m):
-            errors, places = 100 * each.errors_by_dropout, percent + BAR_DISTANCE * percent[-1] * k
+            errors, places = 100 * each.errors_by_dropout, percent + shifts[k]
             curves.append(make_band_curve(each.label, places, errors, each.style, _clip_to_range, has_markers=True))
             said.append(f"{title}, {each.name}: {', '.join(map(format_mean_percent, errors / 100))}")
             top = max(top, 1.05 * np.nanmax(_clip_to_range(estimate_band(errors)[2]), initial=0.0))
@@ -292,7 +293,7 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes, effects: Effec
     rates = ", ".join(f"{rate:g}%" for rate in percent)
     return FigureSpec(
         "errors", panels, f"Test error at dropout rates of {rates}. {'; '.join(said)}.",
-        f"Means of {setting.seeds} networks with 95% intervals, at the best learning rate of each, chosen on other "
+        f"Means of {setting.seeds} networks with 95% intervals, each at the learning rate that is best on other "
         "digits.",
     )  # fmt: skip
 
@@ -311,8 +312,8 @@ def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes:
         before, after = (
             f"{mean:.1%}" for mean in ended_outcomes[m, judged].errors_by_dropout.mean(-1)[[0, effects[m, judged].best]]
         )
-        answer = "No" if max(signs) < 0 else f"Not with {LABELS[m]}"
-        return f"{answer}: dropout lowers {setting.names[judged]}’s error from {before} to {after}."
+        labels = f"with {f'{setting.relabelled:.0%} ' * m}{LABELS[m]}, " * (max(signs) >= 0)
+        return f"No: {labels}dropout lowers {setting.names[judged]}’s error from {before} to {after}."
     if max(signs) > 0:
         labels = join_words([LABELS[m] for m, sign in enumerate(signs) if sign > 0], "and")
         return f"Yes, with {labels}: there dropout lowers only the error without normalization."
@@ -356,20 +357,23 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes, effects: Effects) -
 def _explain(setting: Setting, ended_outcomes: Outcomes, effects: Effects, plain: int, judged: int) -> str:
     """Return sentences: where dropout helps no scheme, and why the scheme at position `judged` needs it elsewhere."""
     last = len(setting.random_shares) - 1
-    schemes = "neither network" if len(setting.rows) == 2 else "no network"
-    texts = [
-        f"With {LABELS[m]}, dropout helps {schemes}, so that there is nothing to replace."
-        for m in range(last + 1)
-        if not any(effects[m, k].best for k in range(len(setting.rows)))
-    ]
     learnt = {
         k: [each.get_at_best_rate("training")[-1].mean() for each in ended_outcomes[last, k].by_dropout_rate]
         for k in (plain, judged)
     }
-    best = effects[last, judged].best
-    if last and best and learnt[judged][0] < min(learnt[plain][0], learnt[judged][best]):
-        texts.append(f"{capitalize_first(setting.names[judged])} fits random labels more closely than no norm does.")
-    return " ".join([*texts, EXPERIMENT.why])
+    best, wrong = effects[last, judged].best, setting.relabelled * (1 - 1 / DIGIT_CLASSES)
+    texts = [EXPERIMENT.why]
+    if last and best and learnt[judged][0] < min(learnt[plain][0], learnt[judged][best], wrong):
+        texts[:0] = [
+            f"The likely reason: {setting.names[judged]} learns some wrong labels by heart, no norm "
+            f"{'hardly any' if learnt[plain][0] > wrong else 'fewer'}."
+        ]
+    texts += [
+        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network."
+        for m in range(last + 1)
+        if not any(effects[m, k].best for k in range(len(setting.rows)))
+    ]
+    return " ".join(texts)
 
 
 EXPERIMENT = Experiment.of("dropout", Setting, list_jobs, report,

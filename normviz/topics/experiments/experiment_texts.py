@@ -58,8 +58,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. With batch norm, doubling a unit’s weights leaves its output and "
-        "halves its gradient, so that later steps change the weights less.",
+        why="Too large a step makes weights large. With batch norm, doubling a unit’s weights leaves its output "
+        "unchanged and halves its gradient, so that later steps change the weights less.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",
@@ -71,7 +71,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
         claim="Batch norm acts as a regularizer, “in some cases eliminating the need for Dropout” (Ioffe & Szegedy "
         "2015, abstract).",
-        why="Dropout hides different units in each step, so that labels are harder to learn by heart.",
+        why="Dropout hides different units in each step, which hinders learning by heart.",
     ),
     ExperimentText(
         "weight-decay", "Weight decay and batch norm", ("B11",), "Does batch norm cancel weight decay?",
@@ -87,7 +87,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
         claim="A learned ε with “a sparse regularizer on the activations, leads to significant benefits” "
         "(Ren et al. 2017, abstract).",
-        why="The idea: a larger ε keeps small activations from being amplified, and the L1 term pulls them to 0.",
+        why="The idea: with a larger ε, small activations are amplified less, and the L1 term pulls them to 0.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",

@@ -171,7 +171,7 @@ def _draw_errors(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figur
         means = np.array([100 * errors[name].mean() for name in (PLAIN, BOTH)])
         curves.append(Curve(setting.labels[k], places, means, setting.styles[k], has_markers=True))
         marks += [places[0], places.mean(), places[1]]
-        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"both<br>{means[1]:.1f}"]
+        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"ε + L1<br>{means[1]:.1f}"]
     heights = np.concatenate([curve.y for curve in curves])
     span = (heights.min() - 0.5, heights.max() + 0.5)
     said = "; ".join(
@@ -183,10 +183,10 @@ def _draw_errors(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figur
             CurvePanel(
                 "Mean test error", curves, "", "test error, %", marks=marks, names=names, span=span, has_legend=False
             ),
-            _draw_changes(setting, levels, BOTH, "Change by both, with 95% intervals"),
+            _draw_changes(setting, levels, BOTH, "Change by ε + L1, with 95% intervals"),
         ],
         f"Test error by scheme and variant. {said}.",
-        f"Means of {setting.seeds} networks. Right: each network with both, minus the usual one of the same seed.",
+        f"Means of {setting.seeds} networks. Right: each network with ε + L1, minus the usual one of its seed.",
     )  # fmt: skip
 
 
@@ -251,7 +251,7 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
             before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, BOTH))
             if len(named) < len(levels) and sign < 0:
                 schemes = join_words([setting.names[k] for k in named], "and")
-                return f"Only with {schemes}: the test error falls from {before} to {after}."
+                return f"Only with {schemes} is the fall in error clear: from {before} to {after}."
             answer = "Yes" if sign < 0 else "No"
             return f"{answer}: both {change} the test error of {setting.names[named[0]]} from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
@@ -334,9 +334,8 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
-    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε fixed or learned, with an L1 term of the activations "
-    "or without.",
-    lambda setting: f"Networks learn {setting.digits} digits. Usual: ε, which is added to the variance, is "
-    f"{typeset(DEFAULT_EPS)}. Both: ε is learned, and an L1 term, the mean absolute activation, is added to the loss. "
-    + "Divisive norm averages over neighbouring units. " * any(row.key == "divisive" for row in setting.rows)
+    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
+    lambda setting: f"Networks learn {setting.digits} digits, with the usual ε = {typeset(DEFAULT_EPS)} in (x − mean)/"
+    "√(variance + ε), or with ε + L1: ε is learned, and the mean absolute activation (L1 term) is added to the loss. "
+    + "Divisive norm averages over nearby units. " * any(row.key == "divisive" for row in setting.rows)
     + "Error: misread test digits.")  # fmt: skip

@@ -103,7 +103,7 @@ def test_the_correlation_with_depth_is_that_of_ranks():
 
 def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits():
     found = report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0)))
-    assert found.headline == "Only with batch norm: the test error falls from 6.0% to 4.0%."
+    assert found.headline == "Only with batch norm is the fall in error clear: from 6.0% to 4.0%."
     assert found.verdict.text == "Holds with batch norm. With divisive norm, this is not clear"
     assert found.verdict.why.startswith("With divisive norm, the change may be chance. ")
     assert (
@@ -114,7 +114,7 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     assert [figure.key for figure in found.figures] == ["levels", "effects", "eps"]
     batch, divisive = levels.panels[0].curves
     np.testing.assert_allclose([batch.y, divisive.y], [[6, 4], [6, 6]], atol=1e-9)
-    assert levels.panels[0].names[:3] == ["usual<br>6.0", "<br><br>batch norm", "both<br>4.0"]
+    assert levels.panels[0].names[:3] == ["usual<br>6.0", "<br><br>batch norm", "ε + L1<br>4.0"]
     assert [panel.title for panel in effects.panels] == ["Change by learned ε alone", "Change by L1 term alone"]
     assert [panel.names[1] for panel in (levels.panels[1], *effects.panels)] == ["divisive norm<br>0.0"] * 3
     table = {*zip(found.table["scheme"], found.table["variant"], strict=True)}
@@ -126,7 +126,7 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     [
         ((-0.02, -0.02), "Yes: both lower the test error of batch norm from 6.0% to 4.0%."),
         ((0.02, 0.0), "No: both raise the test error of batch norm from 6.0% to 8.0%."),
-        ((0.02, -0.02), "Only with divisive norm: the test error falls from 6.0% to 4.0%."),
+        ((0.02, -0.02), "Only with divisive norm is the fall in error clear: from 6.0% to 4.0%."),
         ((0.0, 0.0), "Undecided: with 24 networks of each kind, no difference is clear."),
     ],
 )
