@@ -10,7 +10,6 @@ import numpy as np
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, number_choice
-from normviz.core.text import capitalize_first
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
@@ -127,8 +126,8 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     )  # fmt: skip
     yield FigureSpec(
         "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
-        f"Means of {setting.seeds} networks with 95% intervals, each norm at its best learning rate. Loss: mean over "
-        "all steps.",
+        f"Means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate. Loss: mean "
+        "over all steps.",
     )  # fmt: skip
 
 
@@ -216,10 +215,10 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    answer = EXPLANATIONS[judge_border_explanation(compare_paddings(ended_outcomes))].answer if verdict.why else ""
-    return capitalize_first(
-        f"{answer}layer norm’s loss exceeds batch norm’s by {padded:.0%} with padding, {bare:.0%} without."
-    ).replace("-", "−")
+    reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
+    answer = EXPLANATIONS[reason].answer
+    text = f"{answer} padding, layer norm’s loss is {bare:.0%} above batch norm’s, with padding {padded:.0%}."
+    return text.replace("-", "−")
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -246,6 +245,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Layer norm has one mean and variance for border and inner units. CNNs learn digits with zeros around "
-    "each picture (padding), and without, where no unit sees beyond the border. If the border is the cause, layer "
-    "norm must then trail less.")  # fmt: skip
+    lambda _: "CNNs learn digits with zeros around each picture (padding), which units near the border see, and "
+    "without. Layer norm has one mean and variance for all units. If the border is the cause, layer norm must trail "
+    "less without padding.")  # fmt: skip

@@ -99,7 +99,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
     is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
-    why = text.why + " The test has a limit: without padding the network is smaller, too." * is_harder
+    why = text.why + " A limit of this test: the feature maps get smaller, too." * is_harder
     return Verdict(text.word, says, condition, why), {
         "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
@@ -143,27 +143,27 @@ class ExplanationText(NamedTuple):
 EXPLANATIONS = {
     "supported": ExplanationText(
         "holds",
-        "Yes: ",
+        "Yes: without",
         "and the border is a cause",
-        "Without padding, border units are more like inner ones, and layer norm trails batch norm less.",
+        "Without padding, border units are more like inner ones, and layer norm trails less.",
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "No: ",
+        "No: without",
         "but the border does not explain this",
-        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
-        "and yet it trails even more.",
+        "The border is hardly the cause: without padding, border units are more like inner ones, yet layer norm trails "
+        "more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "No: ",
+        "No: without",
         "but the border does not explain this",
-        "Layer norm trails, but not because of the border: without padding, border units are more like inner ones, "
-        "and yet it trails as much.",
+        "The border is hardly the cause: without padding, border units are more like inner ones, yet layer norm trails "
+        "as much.",
     ),
     "undecided": ExplanationText(
         "open",
-        "Undecided: ",
+        "Undecided: without",
         "and whether the border explains this stays open",
         "These runs do not decide whether layer norm trails because of the border.",
     ),

@@ -158,14 +158,6 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
-def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], has_markers: bool = True) -> list[Curve]:
-    """Return a curve over x for each placement: means and intervals of `values[name]`, shape (len(x), seeds)."""
-    return [
-        make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), has_markers=has_markers)
-        for name, each in values.items()
-    ]
-
-
 def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
     """Return log(post norm / pre norm), shape (depths, seeds), from gradient norms (seeds, depths, placements)."""
     logs = np.log(norms)
@@ -173,22 +165,18 @@ def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
 
 
 def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
-    """Return a figure of the last layer's gradient norm by number of layers: post over pre, and each placement."""
+    """Return a figure of the last layer's gradient norm by number of layers, post norm's over pre norm's."""
     layers = np.array(LAYER_COUNTS)
     ratio = make_band_curve(
         "Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, has_markers=True
     )
     root = Curve("√L", layers, np.sqrt(layers), -1)
-    each = _make_placement_curves(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
-    panels = [
-        CurvePanel(
-            "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
-        ),
-        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂L/∂W‖", "xy", marks=LAYER_COUNTS),
-    ]
+    panel = CurvePanel(
+        "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
+    )
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, LAYER_COUNTS, strict=True))
     return FigureSpec(
-        "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
+        "depth", [panel], f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
         "its 95% interval. √L is what the bounds of Xiong et al. (2020, Theorem 1) predict.",
     )  # fmt: skip
@@ -220,9 +208,18 @@ def _draw_errors_by_rate(
     )
     yield FigureSpec(
         key, panels, f"Test error by learning rate. Without a warm-up: {said}.",
-        f"Means of {setting.seeds} networks with 95% intervals."
-        f"{' Peri norm computes x + N(f(N(x))).' if 'peri' in placements else ''}",
+        f"Means of {setting.seeds} networks with 95% intervals.{_describe_range(runs)}"
+        f"{' Pre norm computes x + f(N(x)), peri norm x + N(f(N(x))).' if 'peri' in placements else ''}",
     )  # fmt: skip
+
+
+def _describe_range(runs: PlacementOutcomes) -> str:
+    """Return a sentence on post norm's errors at the rate of the headline without warm-up; "" if it is not drawn."""
+    large = _choose_largest_rate(runs["post"][0]) if "post" in runs else None
+    if large is None:
+        return ""
+    low, high = (f"{end(runs['post'][1].errors_by_rate[large]):.0%}" for end in (np.min, np.max))
+    return f" Post norm at {typeset(LEARNING_RATES[large])} without warm-up: from {low} to {high}."
 
 
 def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
@@ -231,17 +228,18 @@ def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
     if large is not None:
         errors = np.array([100 * each.errors_by_rate[large].mean() for each in outcomes])
         x, texts = np.full(len(errors), LEARNING_RATES[large]), [f"\u2002{each:.0f}%" for each in errors]
-        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts)
+        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts, text_side="bottom right")
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
     """Return a figure of the residual stream's mean `squares` (seeds, 1 + branches, placements) by passed branches."""
     relative = squares / squares[:, :1]  # the input's
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
-    panel = CurvePanel(
-        "Mean square along a residual chain", _make_placement_curves(np.arange(relative.shape[1]), values, False),
-        "branches", "relative to the input", "y",
-    )  # fmt: skip
+    branches = np.arange(relative.shape[1])
+    curves = [
+        make_band_curve(PLACEMENT_LABELS[name], branches, each, k) for k, (name, each) in enumerate(values.items())
+    ]
+    panel = CurvePanel("Mean square along a residual chain", curves, "branches", "relative to the input", "y")
     last = {name: float(estimate_mean(each)[0][-1]) for name, each in values.items()}
     said = ", ".join(f"{PLACEMENT_LABELS[name]} {typeset(each, 2)}" for name, each in last.items())
     return FigureSpec(
@@ -267,7 +265,7 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
         is_only = len(_list_spared_rates(large, *ended_outcomes["post"])) == large > 0
         answer = "No, at" if rise.mean < 0 else "Only at" if is_only else "Yes, at"
         errors = [f"{each.mean():.0%}" for each in (without, warm)]
-        return f"{answer} learning rate {rate}: post norm has {errors[0]} errors, with warm-up {errors[1]}."
+        return f"{answer} learning rate {rate}: post norm’s error is {errors[0]} without warm-up, {errors[1]} with."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -296,7 +294,7 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
-    why = "The paper’s reason: post norm starts with large gradients, so it needs small first steps."
+    why = "The paper’s reason: post norm’s first gradients are large."
     holds = clear and growth.mean > 0
     return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
 
@@ -328,7 +326,7 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     rate = typeset(LEARNING_RATES[large])
     why = _describe_other_rates(large, *pair["post"])
     if all(_learns(pair["pre"][1])):
-        why += " Pre norm learns without it at all rates."
+        why += f" Pre norm learns at all rates without warm-up{_describe_costs(*pair['pre'])}."
     return Verdict(word, " ".join(said), why=why, extent=f"at learning rate {rate}")
 
 
@@ -338,16 +336,22 @@ def _list_spared_rates(large: int, warm: GridOutcome, without: GridOutcome) -> l
     return [rate for rate, rise in zip(LEARNING_RATES[:large], rises, strict=False) if rise < ALIKE]
 
 
+def _describe_costs(warm: GridOutcome, without: GridOutcome) -> str:
+    """Return the rates where the errors rise without warm-up, and these errors: ", at 0.03 with 28% instead of 20%"."""
+    means = zip(LEARNING_RATES, without.errors_by_rate.mean(-1), warm.errors_by_rate.mean(-1), strict=True)
+    return "".join(f", at {typeset(rate)} with {a:.0%} instead of {b:.0%}" for rate, a, b in means if a - b >= ALIKE)
+
+
 def _describe_other_rates(large: int, warm: GridOutcome, without: GridOutcome) -> str:
     """Return sentences on post norm at its best rate, if it needs no warm-up there, and at rates beyond `large`."""
     best = warm.best_rate_index
     texts = []
     if warm.rate in _list_spared_rates(large, warm, without):
         ends = [f"{each.errors_by_rate[best].mean():.0%}" for each in (without, warm)]
-        both = f"{ends[0]} errors with or without" if ends[0] == ends[1] else f"{ends[0]} errors, and {ends[1]} with"
-        texts.append(f"“Essential” is too strong here: at {typeset(warm.rate)}, post norm has {both} warm-up.")
+        both = f"{ends[0]} either way" if ends[0] == ends[1] else f"{ends[0]}, and {ends[1]} with warm-up"
+        texts.append(f"“Essential” is too strong: at {typeset(warm.rate)}, post norm’s error is {both}.")
     if beyond := [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]:
-        texts.append(f"At {join_words(beyond, 'and')} it fails anyway.")
+        texts.append(f"At {join_words(beyond, 'and')} it fails even with warm-up.")
     return " ".join(texts)
 
 
@@ -416,8 +420,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
 
 EXPERIMENT = Experiment.of("placement", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, each row a token; transformers of {setting.layers} layers, {WIDTH} "
-    f"channels; N: {setting.row.scheme.name}.",
-    lambda setting: "Transformers learn digits with Adam, with and without warm-up (the learning rate grows over the "
-    f"first {min(setting.warm, setting.steps)} of {setting.steps} steps). Around a branch f (attention or dense "
-    "layers), pre norm computes x + f(N(x)) and post norm N(x + f(x)), where N normalizes."
-    .replace(" + ", "\u00a0+\u00a0"))  # fmt: skip
+    f"channels, Adam; {setting.row.scheme.name}.",
+    lambda setting: "The blocks of a transformer add a branch (attention or dense layers) to their input. Post norm "
+    "normalizes the sum, pre norm the input of the branch. With warm-up, the learning rate grows over the first "
+    f"{min(setting.warm, setting.steps)} of {setting.steps} steps.")  # fmt: skip

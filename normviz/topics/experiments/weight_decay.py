@@ -257,17 +257,8 @@ def _draw_losses(
 def _label_common_curve(result: Arrays) -> Curve:
     """Return a label below the common curve of weight decay and the raised rate, at three quarters of the steps."""
     place = [3 * len(result["measured"]) // 4]
-    x, y = result["measured"][place], 0.8 * result["losses"][place, DECAYED].mean(-1)
-    return Curve(
-        "",
-        x,
-        y,
-        -1,
-        is_scatter=True,
-        size=0,
-        texts=["weight decay and raised rate: one line"],
-        text_side="middle left",
-    )
+    x, y = result["measured"][place], result["losses"][place, DECAYED].mean(-1)
+    return Curve("", x, y, -1, is_scatter=True, size=0, texts=["decay = raised rate ↗"], text_side="bottom left")
 
 
 def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
@@ -327,7 +318,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
     row = _choose_main_scheme(ended_outcomes)
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"Yes: with {name}, weight decay acts only like a higher learning rate."
+        return f"Yes, as a regularizer: with {name}, it acts like a higher learning rate."
     if each.twin_relation == "apart":
         return f"No: with {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -369,12 +360,13 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {name}, smaller weights give the same outputs, they only change faster. With weight decay and with "
-    "the raised rate, the network is the same function at every step. So weight decay regularizes nothing.",
+    "same": "With {name}, smaller weights give the same outputs, since their size is divided out. So at the "
+    "raised rate, the network is the same function as with decay at every step, on test digits too: decay regularizes "
+    "nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
-_RELATION_TITLES = {"same": ": weight decay = raised rate", "apart": ": weight decay ≠ raised rate"}
+_RELATION_TITLES = {"same": ": two of the three lines coincide", "apart": ": the three lines differ"}
 
 _KINDS = {
     "same": "The last and the first are equal in every step, up to rounding",
@@ -412,6 +404,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "We train each network three times: with weight decay, which shrinks the weights, without, and without "
-    "at a raised learning rate. This rate is set at every step so that the weights change by the same fraction as with "
-    "weight decay.")  # fmt: skip
+    lambda _: "We train with weight decay, which shrinks the weights; without it; and without it at a raised learning "
+    "rate. This rate is set at every step so that steps are as large, relative to the weights, as with weight "
+    "decay.")  # fmt: skip
