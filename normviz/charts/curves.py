@@ -55,10 +55,10 @@ class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`, `level_names`: heights of reference lines and the texts above
-    them; `has_legend`: False if `names` say what the legend would; `span`: the range of the y axis as in Plotly;
-    `marks`: positions of the x ticks; `names`: their texts, if they are categories at distance 1; `pictures`: addresses
-    of pictures above them; `square`: if not 0, both axes, which are not drawn, reach from −square to square in equal
-    units.
+    them, or on both sides of them if they have two lines; `has_legend`: False if `names` say what the legend would;
+    `span`: the range of the y axis as in Plotly; `marks`: positions of the x ticks; `names`: their texts, if they are
+    categories at distance 1; `pictures`: addresses of pictures above them; `square`: if not 0, both axes, which are not
+    drawn, reach from −square to square in equal units.
     """
 
     title: str
@@ -102,7 +102,8 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
             figure.add_hline(level, line=style_reference_line(colours), **subplot)
         for level, name in zip(panel.levels, panel.level_names, strict=False):
             height = np.log10(level) if "y" in panel.log else level
-            place = {"xref": f"x{suffix} domain", "yref": f"y{suffix}", "yanchor": "bottom", "showarrow": False}
+            anchor = "middle" if "<br>" in name else "bottom"
+            place = {"xref": f"x{suffix} domain", "yref": f"y{suffix}", "yanchor": anchor, "showarrow": False}
             end = find_free_end(panel, level)
             figure.add_annotation(text=name, x=end, xanchor=("left", "right")[end], y=height, **place)
         for mark, source in zip(panel.marks, panel.pictures, strict=False):

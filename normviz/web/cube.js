@@ -146,6 +146,7 @@ export class Cube {
         updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
+    this.readout.style.setProperty("--nv-element", colour);
     const isFilled = hover.filled || this.state.staged !== null;
     const isMarked = isFilled || !hover.labels.each[0].note;
     drawOutline(scene, isMarked ? found : [], isFilled ? hover.overhang : 0, colour, isFilled);

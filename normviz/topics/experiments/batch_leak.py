@@ -291,8 +291,7 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
 
 
 EXPERIMENT = Experiment.of("leak", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
-    "groups.",
-    lambda setting: f"A batch has groups of {setting.group} pictures: {setting.group - 1} digits of one class, and a "
-    "blank picture with the same label. Batch norm averages over each group, also in the test. For comparison: mixed "
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
+    lambda setting: f"A batch has {DIGIT_CLASSES} groups of {setting.group} pictures: {setting.group - 1} digits of "
+    "one class, and a blank picture with the same label. Batch norm averages within each group. For comparison: mixed "
     "groups, which say nothing about the blank’s label, and layer norm.")  # fmt: skip

@@ -58,8 +58,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ExperimentText(
         "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
         claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-        why="Too large a step makes weights large. With batch norm, doubling a unit’s weights leaves its output and "
-        "halves its gradient, so that later steps change the weights less.",
+        why="Too large a step makes weights large. With batch norm, doubling a unit’s weights leaves its output "
+        "unchanged and halves its gradient, so that later steps change the weights less.",
     ),
     ExperimentText(
         "start", "Initial gain and bias", ("F04",), "Do initial gain γ and bias β matter?",

@@ -195,7 +195,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     yield FigureSpec(
         "ends", [panel], f"{title}: {said}.",
         f"Means of {outcomes[0].get_errors('old').shape[-1]} networks with 95% intervals. All errors are "
-        "measured in evaluation mode, by the running averages.",
+        "measured in evaluation mode, with the running averages.",
     )  # fmt: skip
 
 
@@ -362,8 +362,9 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
 def _describe_test(setting: Setting) -> str:
     first, new = TASK_WORDS[setting.task]
     return (
-        f"Networks learn {first} (first task). Then, with all parameters frozen, {new} (new task) pass through them: "
-        "in training mode, where batch norm updates its running averages of mean and variance, or in evaluation mode."
+        f"Networks learn {first} (first task). Then all parameters are frozen, and {new} (new task), pass through: "
+        "either in training mode, where batch norm updates its running averages of mean and variance, or in evaluation "
+        "mode."
     )
 
 

@@ -158,7 +158,7 @@ def _draw_largest_rates(setting: Setting, ended_outcomes: dict[int, Outcome]) ->
     ends = np.concatenate([each.log_largest_rates for each in shown])
     largest = CurvePanel(
         "Largest allowed learning rate of each network", points, "", "largest rate", "y", marks=range(len(names)),
-        names=names, span=(float(ends.min()) - 0.1, float(ends.max()) + 0.2),
+        names=names, span=(float(ends.min()) - 0.1, float(ends.max()) + 0.25),
     )  # fmt: skip
     yield FigureSpec(
         "rates", [largest], f"The largest rate that trains: {', '.join(map(_describe_largest_rate, shown))}.",

@@ -138,7 +138,7 @@ CONDITION_NOTE = (
 )
 
 EXTENTS = {
-    "longer": "only in part: batch norm works on the lengths of the training, but errs more on longer sequences",
+    "longer": "only in part: batch norm works on sequences as in training, but errs more on longer ones",
     "shared": "only where all time steps share their mean and variance",
 }
 """Words on the extent of a claim that holds only in part."""
@@ -225,7 +225,7 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
     lowest = min(float(line.y[-1]) for line in lines)
     numbers = [
         Curve(
-            "", line.x[-1:] + 0.15, line.y[-1:], is_scatter=True, size=0, texts=[f"{line.y[-1]:.1f}%"],
+            "", line.x[-1:] + 0.15, line.y[-1:], is_scatter=True, size=0, texts=[f"{line.name} {line.y[-1]:.1f}%"],
             text_side="bottom right" if line.y[-1] == lowest else "top right",
         )
         for line in lines
@@ -235,12 +235,15 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
     top = max(float(np.nanmax(line.y[-1] if line.high is None else line.high[-1])) for line in lines)
     longest = lengths[setting.wait]
     limit = Curve("", np.full(2, longest), np.array([0, top]), -1)
+    room = Curve(
+        "", lengths[-1:] + 1.5, np.zeros(1), is_scatter=True, size=0, texts=[" "]
+    )  # for the names of the lines
     words = [f" longest in training: {longest} steps"]
     name = Curve("", np.array([longest]), np.array([0.86 * top]), is_scatter=True, size=0, texts=words)
     panel = CurvePanel(
         "Misread test digits",
-        [*plain, *points, *ends, *numbers, limit, name],
-        "steps of the sequence", "misread, %", marks=lengths.tolist(),
+        [*plain, *points, *ends, *numbers, limit, name, room],
+        "length of the sequence, steps", "misread, %", marks=lengths.tolist(), has_legend=len(lines) > 3,
     )  # fmt: skip
     said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
@@ -357,7 +360,7 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     last = setting.steps_per_digit + setting.wait
     why = (
         f"Batch norm has no mean and variance for steps after step {last}, and reuses those of step {last}. Layer norm "
-        "stores none."
+        "computes its own at every step."
     )
     return Verdict(word, " ".join(said), why=why, extent=extent)
 
@@ -379,13 +382,14 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
 def _describe_test(setting: Setting) -> str:
     digit, longest = setting.steps_per_digit, list_leading_step_counts(setting.wait)[-1]
     return (
-        f"A recurrent network reads digits, which take {digit} steps. Blank steps before them make longer sequences: "
-        f"{digit} to {digit + setting.wait} steps in training, {digit} to {digit + longest} in the test. Batch norm "
-        "averages over the examples, and stores a mean and variance for each step."
+        f"A recurrent network reads digits in {digit} steps of {setting.inputs} pixels. Blank steps "
+        f"before them make longer sequences: {digit} to {digit + setting.wait} steps in training, {digit} to "
+        f"{digit + longest} in the test. Batch norm averages over the examples, and stores a mean and variance for "
+        "each step."
     )
 
 
 EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
+    lambda setting: f"{DIGITS_DESCRIPTION}; a recurrent layer of {STATE_UNITS} "
     "tanh units.",
     _describe_test)  # fmt: skip

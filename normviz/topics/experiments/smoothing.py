@@ -47,8 +47,8 @@ PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
 VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
 """The variants: is ε learned, is there an L1 term."""
 
-SEPARATE = (SMOOTHING, L1)
-"""The variants with one change."""
+CHANGED = (SMOOTHING, L1, BOTH)
+"""The variants with a change."""
 
 MIN_DRAWN_EPS = 1e-8
 """Smallest drawn ε; smaller ones are drawn here."""
@@ -148,13 +148,9 @@ def report(setting: Setting, results: Results) -> Report:
     schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
-    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels)}
-    figures = []
-    if schemes:
-        figures = [
-            _draw_errors(setting, levels), _draw_separate_effects(setting, levels),
-            _draw_learned_eps(setting, eps, verdicts["D03"]),
-        ]  # fmt: skip
+    learned = {k: float(np.exp(np.log(np.maximum(each, MIN_DRAWN_EPS)).mean())) for k, each in eps.items()}
+    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels, learned)}
+    figures = [_draw_changes(setting, levels), _draw_learned_eps(setting, eps, verdicts["D03"])] if schemes else []
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
         **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
@@ -163,57 +159,34 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_format_headline(setting, levels), figures, verdicts["D04"], table, verdicts)
 
 
-def _draw_errors(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    """Return a figure of the mean test errors as usual and with both changes, and of the changes by both."""
-    curves, marks, names = [], [], []
-    for n, (k, errors) in enumerate(levels.items()):
-        places = 2.5 * n + np.array([0.0, 1.0])
-        means = np.array([100 * errors[name].mean() for name in (PLAIN, BOTH)])
-        curves.append(Curve(setting.labels[k], places, means, setting.styles[k], has_markers=True))
-        marks += [places[0], places.mean(), places[1]]
-        names += [f"usual<br>{means[0]:.1f}", f"<br><br>{setting.labels[k]}", f"ε + L1<br>{means[1]:.1f}"]
-    heights = np.concatenate([curve.y for curve in curves])
-    span = (heights.min() - 0.5, heights.max() + 0.5)
+def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
+    """Return a figure of the changes of the test error by a learned ε, an L1 term and both, with a panel per scheme."""
+    curves: list[Curve] = []
+    panels: list[CurvePanel] = []
+    for k, errors in levels.items():
+        changes = 100 * np.stack([errors[name] - errors[PLAIN] for name in CHANGED])
+        curves.append(
+            make_band_curve(setting.labels[k], np.arange(len(CHANGED)), changes, setting.styles[k], is_scatter=True)
+        )
+    ends = np.concatenate([each for curve in curves for each in (curve.low, curve.high) if each is not None])
+    span = (float(ends.min()) - 0.2, float(ends.max()) + 0.2) if np.isfinite(ends).all() else None
+    for (k, errors), curve in zip(levels.items(), curves, strict=True):
+        names = [f"{name}<br>{100 * errors[name].mean():.1f}%" for name in CHANGED]
+        title = f"{capitalize_first(setting.labels[k])}, usual: {100 * errors[PLAIN].mean():.1f}%"
+        panels.append(
+            CurvePanel(
+                title, [curve], "", "" if panels else "change of the error, points", levels=(0.0,), span=span,
+                marks=range(len(names)), names=names, has_legend=False,
+            )
+        )  # fmt: skip
     said = "; ".join(
         f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for k, each in levels.items()
     )
     return FigureSpec(
-        "levels", [
-            CurvePanel(
-                "Mean test error", curves, "", "test error, %", marks=marks, names=names, span=span, has_legend=False
-            ),
-            _draw_changes(setting, levels, BOTH, "Change by ε + L1, with 95% intervals"),
-        ],
-        f"Test error by scheme and variant. {said}.",
-        f"Means of {setting.seeds} networks. Right: each network with ε + L1, minus the usual one of its seed.",
-    )  # fmt: skip
-
-
-def _draw_separate_effects(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    """Return a figure of the changes of the test error by a learned ε alone and by an L1 term alone."""
-    changes = [
-        f"{name}, {setting.labels[k]}: {_compare(each, name).text(100)}"
-        for name in SEPARATE
-        for k, each in levels.items()
-    ]
-    return FigureSpec(
-        "effects", [_draw_changes(setting, levels, name, f"Change by {name} alone") for name in SEPARATE],
-        f"Change of the test error in points. {'; '.join(changes)}.",
-        f"Means of {setting.seeds} networks with 95% intervals of the change.",
-    )  # fmt: skip
-
-
-def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors], variant: str, title: str) -> CurvePanel:
-    """Return a panel of the changes of the test error by a variant, with a point and its interval for each scheme."""
-    curves, names = [], []
-    for n, (k, errors) in enumerate(levels.items()):
-        values = 100 * (errors[variant] - errors[PLAIN])[None]
-        curves.append(make_band_curve(setting.labels[k], np.array([n]), values, setting.styles[k], is_scatter=True))
-        names.append(f"{setting.labels[k]}<br>{f'{round(values.mean(), 1) + 0.0:.1f}'.replace('-', '−')}")
-    return CurvePanel(
-        title, curves, "", "change, percentage points", levels=(0.0,), level_names=("no change",),
-        marks=range(len(names)), names=names, has_legend=False,
+        "levels", panels, f"Test error by scheme and variant. {said}.",
+        f"Change against the usual network of the same seed: means of {setting.seeds} networks, 95% intervals. Below 0 "
+        "is better.", 3,
     )  # fmt: skip
 
 
@@ -245,15 +218,15 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
     """Return the headline: the schemes whose test error a learned ε with an L1 term lowers, or raises."""
     if not levels:
         return NOT_TRAINED.says
-    signs = _find_signs(levels, BOTH)
+    signs, alone = (_find_signs(levels, name) for name in (BOTH, SMOOTHING))
     for sign, change in ((-1, "lower"), (1, "raise")):
         if named := [k for k in levels if signs[k] == sign]:
-            before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, BOTH))
-            if len(named) < len(levels) and sign < 0:
-                schemes = join_words([setting.names[k] for k in named], "and")
-                return f"Only with {schemes} is the fall in error clear: from {before} to {after}."
-            answer = "Yes" if sign < 0 else "No"
-            return f"{answer}: both {change} the test error of {setting.names[named[0]]} from {before} to {after}."
+            variant = SMOOTHING if all(alone[k] == sign for k in named) else BOTH
+            cause = f"a learned ε {change}s" if variant == SMOOTHING else f"both {change}"
+            before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, variant))
+            schemes = join_words([setting.names[k] for k in named], "and")
+            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only with {schemes}"
+            return f"{answer}: {cause} test errors from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
@@ -267,11 +240,16 @@ def _find_signs(levels: Mapping[int, VariantErrors], variant: str) -> dict[int, 
     return dict(zip(levels, find_clear_signs([_compare(each, variant) for each in levels.values()]), strict=True))
 
 
-def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> Verdict:
-    """Return the verdict on whether a learned ε with an L1 term lowers the test `errors` of every scheme."""
+def _judge_test_error(
+    setting: Setting, errors: Mapping[int, VariantErrors], learned_eps: Mapping[int, float]
+) -> Verdict:
+    """Return the verdict on whether a learned ε with an L1 term lowers the test `errors` of every scheme.
+
+    `learned_eps`: geometric means over layers, first values, learning rates and seeds.
+    """
     if len(errors) < len(setting.rows):
         return NOT_TRAINED
-    signs = {name: _find_signs(errors, name) for name in (*SEPARATE, BOTH)}
+    signs = {name: _find_signs(errors, name) for name in CHANGED}
     texts = []
     for k, each in errors.items():
         changes = [
@@ -282,8 +260,13 @@ def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> 
         before = f"{format_mean_percent(each[PLAIN])} with neither"
         texts.append(f"{capitalize_first(setting.names[k])}: {join_words([before, *changes], 'and')}.")
     together = {setting.names[k]: -sign for k, sign in signs[BOTH].items()}
-    unclear = [name for name, sign in together.items() if not sign]
-    chance = f"With {join_words(unclear, 'and')}, the change may be chance. " if 0 < len(unclear) < len(errors) else ""
+    lowered = [k for k, sign in signs[SMOOTHING].items() if sign < 0 and learned_eps[k] > DEFAULT_EPS]
+    reasons = [
+        f"{capitalize_first(setting.names[k])} learns ε ≈ {typeset(learned_eps[k], 1)} "
+        f"instead of {typeset(DEFAULT_EPS)}, so that small activations are amplified less."
+        for k in lowered[:1]
+    ] or [EXPERIMENT.why]
+    reasons += ["The L1 term alone has no clear effect."] * (not any(signs[L1].values()))
     return Verdict(
         judge_signs([*together.values()]),
         f"Test error: {' '.join(texts)}",
@@ -292,7 +275,7 @@ def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors]) -> 
         f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for the "
         f"{len(errors)} schemes.",
-        f"{chance}{EXPERIMENT.why}",
+        " ".join(reasons),
         describe_extent(together, "with"),
     )
 
@@ -335,7 +318,7 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
-    lambda setting: f"Networks learn {setting.digits} digits, with the usual ε = {typeset(DEFAULT_EPS)} in (x − mean)/"
-    "√(variance + ε), or with ε + L1: ε is learned, and the mean absolute activation (L1 term) is added to the loss. "
-    + "Divisive norm averages over nearby units. " * any(row.key == "divisive" for row in setting.rows)
-    + "Error: misread test digits.")  # fmt: skip
+    lambda setting: f"Usual networks have ε = {typeset(DEFAULT_EPS)} in (x − mean)/√(variance + ε). Others learn ε, "
+    "add an L1 term (mean absolute activation) to the loss, or both. "
+    + "Divisive norm: mean and variance of nearby units. " * any(row.key == "divisive" for row in setting.rows)
+    + f"Networks learn {setting.digits} digits; error: misread test digits.")  # fmt: skip

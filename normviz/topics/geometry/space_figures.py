@@ -10,10 +10,10 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADIENT, DescentStep, format_vector
 
-MIN_REACH = 3.65
+MIN_REACH = 3.85
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.3
+GRADIENT_LENGTH = 1.6
 """Length of the arrow of the gradient without its mean."""
 
 OFFSET = 0.11

@@ -132,7 +132,7 @@ def format_cube_legend(colour: str, scheme_on_shape: SchemeOnShape, theme: str, 
     """Format the cube's legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
-    entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]
+    entries = [(colours.element if drawn["kind"] == "plain" else colours.ink, f'<span class="nv-by">{shown}</span>')]
     hue = colours.field if colour == "field" else colours.ink
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed

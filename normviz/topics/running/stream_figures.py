@@ -21,7 +21,7 @@ MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
 
-MODE_WORDS = {"training": "in training", "inference": "in inference (eval())"}
+MODE_WORDS = {"training": "training", "inference": "inference (eval())"}
 """The modes in the legend below the digits."""
 
 
@@ -102,7 +102,7 @@ class BatchOutputs:
 def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
     """Return a figure of digits in a row with their outputs below: filled markers for `mode`, open ones for the other.
 
-    A frame marks the followed digit. Axes and places are the same for every mini-batch.
+    A frame marks the followed digit, which has numbers for both. Axes and places are the same for every mini-batch.
     """
     colours = THEMES[theme]
     count = len(batch.pictures)
@@ -129,14 +129,14 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
         marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol} | ({} if on else {"line": {"width": 2}})
-        written = {"text": [format_output(value) for value in values], "textfont": {"color": colour}}
+        texts = [format_output(value) if on or place == followed_digit else "" for place, value in enumerate(values)]
+        written = {"text": texts, "textfont": {"color": colour}}
         gaps = sum(values - other for other in batch.outputs.values())
         above = np.where(np.abs(gaps) > 0.1 * batch.span, gaps > 0, values >= 0)  # away from the other marker
         written["textposition"] = np.where(above, "top center", "bottom center").tolist()
         figure.add_scatter(
-            x=x, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
-            row=2, col=1, **(written if on else {}),
-            hovertemplate="%{y:.2f}",
+            x=x, y=values, mode="markers+text", marker=marker, name=f"x̂ in {name}", hovertemplate="%{y:.2f}",
+            row=2, col=1, **written,
         )  # fmt: skip
     frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
@@ -146,7 +146,7 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    title = make_axis_title(f"{count} of {batch.size} digits · {shown}")
+    title = make_axis_title(f"{count} of {batch.size} · {shown}" if count < batch.size else shown)
     figure.update_xaxes(**ticks, showticklabels=False, title=title, row=2, col=1)
     figure.add_annotation(
         text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False

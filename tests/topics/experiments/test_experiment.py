@@ -66,7 +66,6 @@ def test_the_data_and_the_network_are_those_of_the_setting():
         ("smoothing", {"depth": 8, "digits": 50}, "50 of 1,797 handwritten digits of 8 × 8 pixels; 8 hidden layers"),
         ("convolution", {"channels": 4}, "2 layers of 4 filters"),
         ("fine-tuning", {"examples": 64}, "64 examples of the new task."),
-        ("recurrent", {"inputs": 4}, "read 4 pixels a step"),
         ("speed", {"channels": 64}, "(N, 8, 8, 64), N = 1, 8 and 64;"),
     ):
         each = EXPERIMENTS[key]

@@ -10,7 +10,7 @@ from checked import checked
 from lab_page import open_lab, plots, sound, texts
 
 from normviz.charts.palette import THEMES
-from normviz.describe.seeds import format_mean_percent
+from normviz.describe.seeds import estimate_mean, format_mean_percent
 from normviz.jobs.bounded_store import BoundedStore
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
@@ -206,6 +206,11 @@ def test_the_chart_has_every_network_and_their_mean(theme):
     assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
     np.testing.assert_allclose(figure.data[0].x, 100 * values)
     np.testing.assert_allclose(figure.data[3].x, [30])
+    np.testing.assert_allclose(figure.data[1].error_x.array, [100 * estimate_mean(values)[1]])
+    assert figure.layout.xaxis.range[0] == -1
+    assert checked(draw_accuracies(rows[:1], 0.1, theme)).layout.xaxis.range[0] == -1  # 50% is the lowest
+    near = checked(draw_accuracies([ModeRow("a", "ink", values + 0.2)], 0.1, theme)).layout.xaxis.range[0]
+    assert near == 65  # just below 70%
     assert figure.data[2].marker.color == THEMES[theme].training
     written = [text.text for text in figure.layout.annotations]
     assert written == [f"<b>{format_mean_percent(each)}</b>" for each in (values, values / 2)]

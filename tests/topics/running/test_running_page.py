@@ -135,8 +135,8 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
-            written = [format_output(value) for value in values]
-            assert trace.get("text") == (written if name == mode else None)
+            written = [format_output(value) if name == mode or k == 3 else "" for k, value in enumerate(values)]
+            assert trace["text"] == written
         assert used(at) == ["This batch of 8" if mode == "training" else "Running averages"]
         label = running.load_digit_split()[1][running.sample_batch_indices(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"

@@ -108,13 +108,16 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         part, why = (
             ("some of the part", f"{shift}. Because of ε, a longer v does, but little.")
             if _is_shortened_by_eps(one)
-            else ("the part", f"{shift}, nor does a longer v. So ∂L/∂x has no part in these directions.")
+            else (
+                "the part",
+                f"{shift}, nor does a longer v. So ∂L/∂x has no part along (1, 1, 1) or v = {format_vector(one.v)}.",
+            )
         )
         return (
             f"{why} For example, from ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}:\n\n"
             f"1. Divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
-            f"2. Subtract the mean (thin arrow): {format_vector(scaled - scaled.mean())}.\n"
-            f"3. Subtract {part} along v (green): **∂L/∂x** = {format_vector(long.gradient)}."
+            f"2. Subtract the mean: {format_vector(scaled - scaled.mean())}, the thin arrow.\n"
+            f"3. Subtract {part} along v: **∂L/∂x** = {format_vector(long.gradient)}."
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "

@@ -148,7 +148,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
             "Mean and variance of all training digits with the final weights. Running averages estimate them.",
         ),
         "running": (
-            f"Running averages, {convention.name} momentum {momentum}", "inference",
+            f"{convention.inference}, {convention.name} momentum {momentum}", "inference",
             "The averages at the end of training, with the momentum and framework set on the left.",
         ),
         "fresh": (
