@@ -117,17 +117,16 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
     labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
     panel = CurvePanel(
-        "Training loss, compared with batch norm’s",
+        "Training loss (mean over all steps) above batch norm’s",
         [
             replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
             for each, texts in zip(points, labels, strict=True)
         ],
-        "", "difference, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
+        "", "above batch norm’s, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
     )  # fmt: skip
     yield FigureSpec(
         "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
-        f"Means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate. Loss: mean "
-        "over all steps.",
+        f"Means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate.",
     )  # fmt: skip
 
 
@@ -217,7 +216,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    text = f"{answer} padding, layer norm’s loss is {bare:.0%} above batch norm’s, with padding {padded:.0%}."
+    text = f"{answer} padding, layer norm trails batch norm by {bare:.0%}, with it by {padded:.0%}."
     return text.replace("-", "−")
 
 
@@ -245,6 +244,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "CNNs learn digits with zeros around each picture (padding), which units near the border see, and "
-    "without. Layer norm has one mean and variance for all units. If the border is the cause, layer norm must trail "
-    "less without padding.")  # fmt: skip
+    lambda _: "Layer norm takes one mean and variance over all units of a picture, batch norm one for each channel "
+    "over the batch. Zeros around the picture (padding) make border units differ. If that harms layer norm, it must "
+    "trail less without padding.")  # fmt: skip

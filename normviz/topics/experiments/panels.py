@@ -188,9 +188,8 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     verdict = report.verdict
     reason = verdict.why or (why if verdict.word != "open" else "")
     st.markdown(f"### {report.headline}")
-    is_said = report.headline.startswith(
-        {"holds": "Yes", "holds-if": "Only", "wrong": "No", "open": "Undecided"}.get(verdict.word, "The claim")
-    )
+    words = {"holds": ("Yes",), "holds-if": ("Only",), "wrong": ("No", "Hardly"), "open": ("Undecided",)}
+    is_said = report.headline.startswith(words.get(verdict.word, ("The claim",)))
     st.markdown(reason if is_said and reason else f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
     with st.container(key="lead"):
         if figures:

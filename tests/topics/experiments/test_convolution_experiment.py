@@ -121,7 +121,7 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_figure_and_the_headline_have_the_losses_above_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "No: without padding, layer norm’s loss is 75% above batch norm’s, with padding 50%."
+    assert seen.headline == "Hardly: without padding, layer norm trails batch norm by 75%, with it by 50%."
     batch, layer = seen.figures[0].panels[0].curves
     assert batch.texts == ["batch norm"] * 2
     assert layer.texts == ["layer norm: +50%", "layer norm: +75%"]
@@ -139,20 +139,20 @@ def test_the_verdict_names_the_order_of_the_schemes():
 
 
 @pytest.mark.parametrize(
-    ("bare", "contrast", "words", "headline"),
+    ("bare", "contrast", "words", "answer", "gap"),
     [
-        (0.21, 1.0, ("holds", "holds"), "Yes: without padding, layer norm’s loss is 5% above batch norm’s, with"),
-        (0.35, 1.0, ("wrong", "holds-if"), "No: without padding, layer norm’s loss is 75% above batch norm’s, with"),
-        (0.30, 1.0, ("wrong", "holds-if"), "No: without padding, layer norm’s loss is 50% above batch norm’s, with"),
-        (0.35, 0.5, ("open", "holds-if"), "Undecided: without padding, layer norm’s loss is 75% above batch"),
-        (0.20, 0.5, ("open", "holds-if"), "Undecided: without padding, layer norm’s loss is 0% above batch norm’s"),
+        (0.21, 1.0, ("holds", "holds"), "Yes", 5),
+        (0.35, 1.0, ("wrong", "holds-if"), "Hardly", 75),
+        (0.30, 1.0, ("wrong", "holds-if"), "Hardly", 50),
+        (0.35, 0.5, ("open", "holds-if"), "Undecided", 75),
+        (0.20, 0.5, ("open", "holds-if"), "Undecided", 0),
     ],
 )
-def test_the_run_without_padding_decides_the_explanation(bare, contrast, words, headline):
+def test_the_run_without_padding_decides_the_explanation(bare, contrast, words, answer, gap):
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=(0.5, contrast))
-    assert seen.headline.startswith(headline)
+    assert seen.headline == f"{answer}: without padding, layer norm trails batch norm by {gap}%, with it by 50%."
     assert (seen.verdict.word, seen.get_verdict("L09").word) == words
-    assert ("The border is hardly the cause" in seen.verdict.why) == (words[0] == "wrong")
+    assert ("yet layer norm trails" in seen.verdict.why) == (words[0] == "wrong")
 
 
 def test_no_lag_with_padding_supports_no_explanation():
