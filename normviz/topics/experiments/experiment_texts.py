@@ -87,7 +87,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
         claim="A learned ε with “a sparse regularizer on the activations, leads to significant benefits” "
         "(Ren et al. 2017, abstract).",
-        why="The idea: with a larger ε, small activations are amplified less, and the L1 term pulls them to 0.",
+        why="The idea: with a larger ε, inputs of small variance are amplified less, and the L1 term pulls them to 0.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",

@@ -175,7 +175,7 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
         title = f"{capitalize_first(setting.labels[k])}, usual error: {100 * errors[PLAIN].mean():.1f}%"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change, percentage points", levels=(0.0,), span=span,
+                title, [curve], "", "" if panels else "change (below 0: better)", levels=(0.0,), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip
@@ -185,8 +185,8 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     )
     return FigureSpec(
         "levels", panels, f"Test error by scheme and variant. {said}.",
-        f"Mean change of {setting.seeds} networks against usual ones of the same seeds, 95% intervals. Below 0 is "
-        "better.",
+        f"Mean change of {setting.seeds} networks against usual ones of the same seeds, in percentage points, with "
+        "95% intervals.",
         3,
     )  # fmt: skip
 
@@ -264,10 +264,10 @@ def _judge_test_error(
     lowered = [k for k, sign in signs[SMOOTHING].items() if sign < 0 and learned_eps[k] > DEFAULT_EPS]
     reasons = [
         f"{capitalize_first(setting.names[k])} learns ε ≈ {typeset(learned_eps[k], 1)} "
-        f"instead of {typeset(DEFAULT_EPS)}, so that small activations are amplified less."
+        f"instead of {typeset(DEFAULT_EPS)}, so that inputs of small variance are amplified less."
         for k in lowered[:1]
     ] or [EXPERIMENT.why]
-    reasons += ["The L1 term alone has no clear effect."] * (not any(signs[L1].values()))
+    reasons += ["L1 alone has no clear effect."] * (not any(signs[L1].values()))
     return Verdict(
         judge_signs([*together.values()]),
         f"Test error: {' '.join(texts)}",

@@ -106,8 +106,8 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     assert found.headline == "Only clear with batch norm: a learned ε lowers errors from 6.0% to 4.0%."
     assert found.verdict.text == "Holds with batch norm. With divisive norm, this is not clear"
     assert found.verdict.why == (
-        "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that small activations are amplified less. The L1 term alone "
-        "has no clear effect."
+        "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that inputs of small variance are amplified less. L1 alone has "
+        "no clear effect."
     )
     assert (
         "Batch norm: 6.0 ± 0.1% with neither, 4.0 ± 0.1% with a learned ε (−2 ± 0.21 points)"
