@@ -363,7 +363,7 @@ def _explain(setting: Setting, ended_outcomes: Outcomes, effects: Effects, judge
     if last and alone < min(both, setting.relabelled * (1 - 1 / DIGIT_CLASSES)):
         texts = [f"Likely, {setting.names[judged]} learns some wrong labels by heart, which dropout hinders."]
     texts += [
-        f"With {LABELS[m]}, it helps {'neither' if len(setting.rows) == 2 else 'no'} network."
+        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network: nothing to replace."
         for m in range(last + 1)
         if not any(effects[m, k].best for k in range(len(setting.rows)))
     ]

@@ -172,10 +172,10 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     span = (float(ends.min()) - 0.2, float(ends.max()) + 0.2) if np.isfinite(ends).all() else None
     for (k, errors), curve in zip(levels.items(), curves, strict=True):
         names = [f"{name}<br>{100 * errors[name].mean():.1f}%" for name in CHANGED]
-        title = f"{capitalize_first(setting.labels[k])}, usual: {100 * errors[PLAIN].mean():.1f}%"
+        title = f"{capitalize_first(setting.labels[k])}, usual error: {100 * errors[PLAIN].mean():.1f}%"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change of the error, points", levels=(0.0,), span=span,
+                title, [curve], "", "" if panels else "change, percentage points", levels=(0.0,), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip
@@ -185,8 +185,9 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     )
     return FigureSpec(
         "levels", panels, f"Test error by scheme and variant. {said}.",
-        f"Change against the usual network of the same seed: means of {setting.seeds} networks, 95% intervals. Below 0 "
-        "is better.", 3,
+        f"Mean change of {setting.seeds} networks against usual ones of the same seeds, 95% intervals. Below 0 is "
+        "better.",
+        3,
     )  # fmt: skip
 
 
@@ -225,8 +226,8 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
             cause = f"a learned ε {change}s" if variant == SMOOTHING else f"both {change}"
             before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, variant))
             schemes = join_words([setting.names[k] for k in named], "and")
-            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only with {schemes}"
-            return f"{answer}: {cause} test errors from {before} to {after}."
+            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only clear with {schemes}"
+            return f"{answer}: {cause} errors from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
@@ -320,5 +321,5 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
     lambda setting: f"Usual networks have ε = {typeset(DEFAULT_EPS)} in (x − mean)/√(variance + ε). Others learn ε, "
     "add an L1 term (mean absolute activation) to the loss, or both. "
-    + "Divisive norm: mean and variance of nearby units. " * any(row.key == "divisive" for row in setting.rows)
+    + "Divisive norm uses mean and variance of nearby units. " * any(row.key == "divisive" for row in setting.rows)
     + f"Networks learn {setting.digits} digits; error: misread test digits.")  # fmt: skip
