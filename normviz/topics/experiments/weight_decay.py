@@ -360,9 +360,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {name}, smaller weights give the same outputs, since their size is divided out. So at the "
-    "raised rate, the network is the same function as with decay at every step, on test digits too: decay regularizes "
-    "nothing.",
+    "same": "With {name}, smaller weights give the same outputs, since their size is divided out. So at the raised "
+    "rate, the network is the same function as with decay at every step: decay regularizes nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
