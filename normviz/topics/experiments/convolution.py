@@ -117,12 +117,12 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
     labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
     panel = CurvePanel(
-        "Training loss (mean over all steps) above batch norm’s",
+        "Training loss (mean over all steps), relative to batch norm’s",
         [
             replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
             for each, texts in zip(points, labels, strict=True)
         ],
-        "", "above batch norm’s, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
+        "", "above batch norm, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
     )  # fmt: skip
     yield FigureSpec(
         "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
@@ -216,7 +216,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    text = f"{answer} padding, layer norm trails batch norm by {bare:.0%}, with it by {padded:.0%}."
+    text = f"{answer}: layer norm’s loss is {padded:.0%} above batch norm’s with padding, {bare:.0%} without."
     return text.replace("-", "−")
 
 

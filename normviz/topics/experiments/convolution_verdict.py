@@ -132,7 +132,7 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """The verdict on the paper's explanation: its key, the headline's first words, the end of an extent, the reason."""
+    """The verdict on the paper's explanation: its key, the headline's first word, the end of an extent, the reason."""
 
     word: VerdictKey
     answer: str
@@ -143,25 +143,25 @@ class ExplanationText(NamedTuple):
 EXPLANATIONS = {
     "supported": ExplanationText(
         "holds",
-        "Yes: without",
+        "Yes",
         "and the border is a cause",
         "Without padding, border units are more like inner ones, and layer norm trails less.",
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "Hardly: without",
+        "Hardly",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "Hardly: without",
+        "Hardly",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails as much.",
     ),
     "undecided": ExplanationText(
         "open",
-        "Undecided: without",
+        "Undecided",
         "and whether the border explains this stays open",
         "These runs do not decide whether layer norm trails because of the border.",
     ),

@@ -285,7 +285,7 @@ def _format_headline(
         in_all = all(each > 0 for *_, each in compared.values())
         answer = {1: "Yes," if in_all else "Only", 0: "Undecided,", -1: "No,"}[sign]
         steps = f"{NUMBER_WORDS[setting.ahead - 1]} discriminator step{'s' * (setting.ahead > 1)}"
-        modes = f"{_format_final_mean(one)} modes on average instead of {_format_final_mean(other)}"
+        modes = f"spectral norm covers {_format_final_mean(one)} modes, no norm {_format_final_mean(other)}"
         return f"{answer} with {steps}: {modes}."
     places = [(setting.ahead, k) for k in setting.pictured]
     if not all(place in ended_outcomes for place in places):
@@ -326,7 +326,7 @@ def _judge_claim(setting: Setting, compared: Mapping[int, Comparison]) -> Verdic
         " ".join(
             [
                 *(
-                    f"With {ahead}, {SPECTRAL_EFFECTS[sign]}."
+                    f"With {ahead} step{'s' * (ahead > 1)}, {SPECTRAL_EFFECTS[sign]}."
                     for ahead, sign in signs.items()
                     if ahead < setting.ahead and sign <= 0
                 ),

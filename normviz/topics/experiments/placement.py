@@ -19,6 +19,7 @@ from normviz.describe.seeds import (
     estimate_band,
     estimate_mean,
     find_clear_differences,
+    find_clear_signs,
     format_mean_percent,
 )
 from normviz.jobs.results import Arrays, Results
@@ -142,8 +143,7 @@ def report(setting: Setting, results: Results) -> Report:
             ("the scale grows evenly with pre norm and doubles with each branch without norm", scale),
         )
     )
-    why = f"{warmup.why} {gradients.why}".strip() if warmup.word.startswith("holds") else ""
-    verdict = replace(warmup, says=" ".join([warmup.says, *others]), condition=condition, why=why)
+    verdict = replace(warmup, says=" ".join([warmup.says, *others]), condition=condition)
     return Report(_format_headline(depth, runs, ended), figures, verdict, _tabulate_results(setting, ended))
 
 
@@ -218,8 +218,8 @@ def _label_errors_of_headline(outcomes: list[GridOutcome]) -> Iterator[Curve]:
     large = _choose_largest_rate(outcomes[0])
     if large is not None:
         errors = np.array([100 * each.errors_by_rate[large].mean() for each in outcomes])
-        x, texts = np.full(len(errors), LEARNING_RATES[large]), [f"\u2002{each:.0f}%" for each in errors]
-        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts, text_side="bottom right")
+        x, texts = np.full(len(errors), LEARNING_RATES[large]), [f"{each:.0f}%\u2002" for each in errors]
+        yield Curve("", x, errors, -1, is_scatter=True, size=0, texts=texts, text_side="top left")
 
 
 def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
@@ -255,9 +255,8 @@ def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: Pla
             return f"At learning rate {rate}, warm-up makes no clear difference to post norm."
         is_only = len(_list_spared_rates(large, *ended_outcomes["post"])) == large > 0
         answer = "No, at" if rise.mean < 0 else "Only at" if is_only else "Yes, at"
-        scope = f"learning rate {rate}{', of four' if is_only and rise.mean > 0 else ''}"
         errors = [f"{each.mean():.0%}" for each in (without, warm)]
-        return f"{answer} {scope}: {errors[0]} error without warm-up, {errors[1]} with it."
+        return f"{answer} learning rate {rate}: post norm’s error is {errors[0]} without warm-up, {errors[1]} with."
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
@@ -285,10 +284,8 @@ def _judge_gradients(depth: Arrays) -> Verdict:
         f"of {growth.text()} (theory 0.5): post "
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
-    clear = find_clear_differences([growth])[0]
-    why = "The paper’s reason: post norm’s first gradients are large."
-    holds = clear and growth.mean > 0
-    return Verdict("holds" if holds else "wrong" if clear else "open", says, why=why if holds else "")
+    sign = find_clear_signs([growth])[0]
+    return Verdict("holds" if sign > 0 else "wrong" if sign else "open", says)
 
 
 def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
@@ -318,7 +315,7 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> Verdict:
     rate = typeset(LEARNING_RATES[large])
     why = _describe_best_rate(large, *pair["post"])
     if all(_learns(pair["pre"][1])):
-        why += f" Pre norm learns at all rates without it{_describe_costs(*pair['pre'])}."
+        why += f" Pre norm learns at all rates without warm-up{_describe_costs(*pair['pre'])}."
     return Verdict(word, " ".join(said), why=why, extent=f"at learning rate {rate}")
 
 

@@ -382,8 +382,8 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
 def _describe_test(setting: Setting) -> str:
     digit, longest = setting.steps_per_digit, list_leading_step_counts(setting.wait)[-1]
     return (
-        f"A recurrent network reads digits in {digit} steps of {setting.inputs} pixels. Blank steps "
-        f"before them make longer sequences: {digit} to {digit + setting.wait} steps in training, {digit} to "
+        f"A recurrent network reads a digit in {digit} steps of {setting.inputs} pixels. Blank steps "
+        f"before it make longer sequences: {digit} to {digit + setting.wait} steps in training, {digit} to "
         f"{digit + longest} in the test. Batch norm averages over the examples, and stores a mean and variance for "
         "each step."
     )

@@ -280,7 +280,7 @@ def _format_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) ->
         return f"Timed on {len(EXAMPLES)} sizes."
     fused, plain = (_answer_in_words(signs[way, 0]) for way in range(len(IMPLEMENTATION_NAMES)))
     device = "GPU" if "the GPU" in str(next(iter(ended_results.values()))["machine"]) else "CPU"
-    return f"RMS norm is {fused} in PyTorch’s layers on a {device}, {plain} in plain operations."
+    return f"On a {device}, RMS norm is {fused} in PyTorch’s layers, {plain} in plain operations."
 
 
 def _answer_in_words(signs: Sequence[int]) -> str:
@@ -332,7 +332,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     first = next(iter(ended_results.values()))
     theirs, their_other = first["operations"][0, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = (
-        "RMS norm saves plain operations, as it subtracts no mean. But PyTorch computes layer norm in a single "
+        "RMS norm needs fewer operations, as it subtracts no mean. But PyTorch computes layer norm in a single "
         "routine, and RMS norm step by step."
     ) * bool(their_other == 1 < theirs)
     faster = [way for w, way in enumerate(IMPLEMENTATION_NAMES) if min(signs[w, 0]) > 0]
@@ -349,7 +349,7 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
 EXPERIMENT = Experiment.of("speed", Setting, list_jobs, report,
     lambda setting: f"Random tensors (N, H, W, C) = (N, {SIDE}, {SIDE}, {setting.channels}), N = "
     f"{join_words(EXAMPLES, 'and')}; each vector of C numbers is normalized, as in transformers.",
-    lambda _: "We time the forward pass of random tensors of three sizes: by PyTorch’s built-in layers, and by plain "
+    lambda _: "We time both norms on random tensors of three sizes: by PyTorch’s built-in layers, and by plain "
     "tensor operations (square, mean, divide, …). RMS norm divides by √(mean of x²); layer norm subtracts the mean "
     "first."
 )  # fmt: skip

@@ -318,7 +318,7 @@ def _format_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]
     row = _choose_main_scheme(ended_outcomes)
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.twin_relation == "same":
-        return f"Yes, as a regularizer: with {name}, it acts like a higher learning rate."
+        return f"Yes: with {name}, weight decay only acts like a higher learning rate."
     if each.twin_relation == "apart":
         return f"No: with {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -403,6 +403,5 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "We train with weight decay, which shrinks the weights; without it; and without it at a raised learning "
-    "rate. This rate is set at every step so that steps are as large, relative to the weights, as with weight "
-    "decay.")  # fmt: skip
+    lambda _: "We train three times: with weight decay, which shrinks the weights; with no decay; and with no decay at "
+    "a raised learning rate, which makes every step as large, relative to the weights, as with decay.")  # fmt: skip

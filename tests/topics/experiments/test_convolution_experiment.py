@@ -121,7 +121,7 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_figure_and_the_headline_have_the_losses_above_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "Hardly: without padding, layer norm trails batch norm by 75%, with it by 50%."
+    assert seen.headline == "Hardly: layer norm’s loss is 50% above batch norm’s with padding, 75% without."
     batch, layer = seen.figures[0].panels[0].curves
     assert batch.texts == ["batch norm"] * 2
     assert layer.texts == ["layer norm: +50%", "layer norm: +75%"]
@@ -150,7 +150,7 @@ def test_the_verdict_names_the_order_of_the_schemes():
 )
 def test_the_run_without_padding_decides_the_explanation(bare, contrast, words, answer, gap):
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=(0.5, contrast))
-    assert seen.headline == f"{answer}: without padding, layer norm trails batch norm by {gap}%, with it by 50%."
+    assert seen.headline == f"{answer}: layer norm’s loss is 50% above batch norm’s with padding, {gap}% without."
     assert (seen.verdict.word, seen.get_verdict("L09").word) == words
     assert ("yet layer norm trails" in seen.verdict.why) == (words[0] == "wrong")
 

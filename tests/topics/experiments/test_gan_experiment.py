@@ -119,7 +119,9 @@ def test_the_headline_answers_at_the_setting_and_the_second_figure_says_what_one
     keys = [(key, ahead) for ahead in (3, 1) for key in ("spectral", "none")]
     found = report(SETTING, made_up(SETTING, dict(zip(keys, modes, strict=True))))
     one, other = (f"{np.mean(each):.3g}" for each in modes[:2])
-    assert found.headline == f"{answer} with three discriminator steps: {one} modes on average instead of {other}."
+    assert (
+        found.headline == f"{answer} with three discriminator steps: spectral norm covers {one} modes, no norm {other}."
+    )
     first, second, _ = found.figures
     assert first.panels[-1].names[1] == f"spectral norm<br>mean {one}"
     assert first.caption.endswith("lines are means.")
@@ -168,7 +170,7 @@ def test_with_one_step_of_the_discriminator_there_is_one_side():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
-    assert found.headline == "Yes, with one discriminator step: 7.75 modes on average instead of 2.25."
+    assert found.headline == "Yes, with one discriminator step: spectral norm covers 7.75 modes, no norm 2.25."
 
 
 def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():

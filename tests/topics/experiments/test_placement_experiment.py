@@ -108,7 +108,6 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
 def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post, pre, word):
     verdict = judge(post, pre)
     assert verdict.word == word
-    assert ("The paper’s reason" in verdict.why) == word.startswith("holds")
 
 
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
@@ -134,7 +133,7 @@ def test_gradients_of_the_last_layer_by_depth():
     assert "near the output are larger. This holds here:" in says
     for exponents, found in (((0, 0.5), "does not hold here"), ((0, 0), "is not decided")):
         verdict = judge((0.3, 0.3), exponents=exponents)
-        assert (verdict.word, "The paper’s reason" in verdict.why) == ("holds", False)
+        assert verdict.word == "holds"
         assert f"near the output are larger. This {found}" in verdict.says
     gradients = dict(list(made_up().items())[:1])
     assert report(SETTING, gradients).headline == "At 16 layers, post norm's last-layer gradient is 4 times pre norm's."
@@ -143,8 +142,8 @@ def test_gradients_of_the_last_layer_by_depth():
 @pytest.mark.parametrize(
     ("post", "headline"),
     [
-        (0.3, "Only at learning rate 0.01, of four: 50% error without warm-up, 20% with it."),
-        (-0.1, "No, at learning rate 0.01: 10% error without warm-up, 20% with it."),
+        (0.3, "Only at learning rate 0.01: post norm’s error is 50% without warm-up, 20% with."),
+        (-0.1, "No, at learning rate 0.01: post norm’s error is 10% without warm-up, 20% with."),
         (0, "At learning rate 0.01, warm-up makes no clear difference to post norm."),
     ],
 )

@@ -79,7 +79,7 @@ def test_the_verdict_says_at_which_sizes():
 def test_headline_verdict_figure_and_table_have_the_same_numbers():
     found = reported((0.71, 1, 1.7), 1.1, 0.9, (1, 1, 1.3))
     assert (
-        found.headline == "RMS norm is not clearly different in PyTorch’s layers on a CPU, faster in plain operations."
+        found.headline == "On a CPU, RMS norm is not clearly different in PyTorch’s layers, faster in plain operations."
     )
     assert "0.71 (0.7 to 0.72), 1 (0.98 to 1), 1.7 (1.7 to 1.7)" in found.verdict.says
     (forward,), (both,) = (figure.panels for figure in found.figures[:2])

@@ -73,7 +73,7 @@ def test_others_are_judged_in_place_of_batch_norm():
 
 def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
-    assert told.headline == "Yes, as a regularizer: with batch norm, it acts like a higher learning rate."
+    assert told.headline == "Yes: with batch norm, weight decay only acts like a higher learning rate."
     assert told.verdict.why.endswith("as with decay at every step: decay regularizes nothing.")
     titles = [panel.title for figure in told.figures[:2] for panel in figure.panels]
     assert titles == ["Batch norm: two of the three lines coincide", "No normalization: the three lines differ"]
