@@ -312,8 +312,8 @@ def _format_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes:
         before, after = (
             f"{mean:.1%}" for mean in ended_outcomes[m, judged].errors_by_dropout.mean(-1)[[0, effects[m, judged].best]]
         )
-        answer = "No: " if max(signs) < 0 else f"Not always: with {f'{setting.relabelled:.0%} ' * m}{LABELS[m]}, "
-        return f"{answer}dropout lowers {setting.names[judged]}’s {before} errors to {after}."
+        answer = "No: " if max(signs) < 0 else f"Not always: with {LABELS[m]}, "
+        return f"{answer}dropout lowers {setting.names[judged]}’s error from {before} to {after}."
     if max(signs) > 0:
         labels = join_words([LABELS[m] for m, sign in enumerate(signs) if sign > 0], "and")
         return f"Yes, with {labels}: there dropout lowers only the error without normalization."
@@ -361,9 +361,11 @@ def _explain(setting: Setting, ended_outcomes: Outcomes, effects: Effects, judge
     alone, both = (outcomes[k].get_at_best_rate("training")[-1].mean() for k in (0, best))
     texts = [EXPERIMENT.why]
     if last and alone < min(both, setting.relabelled * (1 - 1 / DIGIT_CLASSES)):
-        texts = [f"Likely, {setting.names[judged]} learns some wrong labels by heart, which dropout hinders."]
+        texts = [
+            f"The likely reason: networks with {setting.names[judged]} learn some wrong labels by heart. Dropout hinders this."
+        ]
     texts += [
-        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network: nothing to replace."
+        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network, so there is nothing to replace."
         for m in range(last + 1)
         if not any(effects[m, k].best for k in range(len(setting.rows)))
     ]

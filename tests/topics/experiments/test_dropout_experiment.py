@@ -48,14 +48,14 @@ def made_up(*means, setting=SETTING, best=1, noise=NOISE):
         (
             (FLAT, FLAT, FLAT, FALLS),
             "wrong",
-            "Not always: with 30% random labels, dropout lowers batch norm’s 12.0% errors to 6.0%.",
+            "Not always: with random labels, dropout lowers batch norm’s error from 12.0% to 6.0%.",
         ),
         (
             (FALLS, FALLS, FALLS, RISES),
             "holds-if",
-            "Not always: with correct labels, dropout lowers batch norm’s 12.0% errors",
+            "Not always: with correct labels, dropout lowers batch norm’s error from 12.0%",
         ),
-        ((FLAT, FALLS, FLAT, FALLS_FIRST), "wrong", "No: dropout lowers batch norm’s 10.0% errors to 6.0%."),
+        ((FLAT, FALLS, FLAT, FALLS_FIRST), "wrong", "No: dropout lowers batch norm’s error from 10.0% to 6.0%."),
         ((FLAT, FLAT, RISES, FLAT), "open", "Undecided: dropout clearly helps none of these networks."),
     ],
 )
@@ -76,8 +76,8 @@ def test_levels_and_reasons_are_those_of_the_rate_chosen_on_validation_digits():
     found = report(SETTING, made_up(FLAT, FLAT, FLAT, FALLS, best=2))
     assert "Random labels, batch norm: 0% 12.0 ± 0.2%, 10% 10.0 ± 0.2%" in found.verdict.says
     assert found.verdict.why == (
-        "Likely, batch norm learns some wrong labels by heart, which dropout hinders. With correct labels, "
-        "dropout helps neither network: nothing to replace."
+        "The likely reason: networks with batch norm learn some wrong labels by heart. Dropout hinders this. With correct "
+        "labels, dropout helps neither network, so there is nothing to replace."
     )
     (errors,) = found.figures
     assert [panel.title for panel in errors.panels] == ["Correct labels", "30% random labels"]
@@ -101,7 +101,7 @@ def test_with_correct_labels_alone_there_is_one_panel():
     setting = replace(SETTING, relabelled=0.0)
     found = report(setting, made_up(FLAT, FALLS, setting=setting))
     assert len(found.figures[0].panels) == 1
-    assert found.headline == "No: dropout lowers batch norm’s 12.0% errors to 6.0%."
+    assert found.headline == "No: dropout lowers batch norm’s error from 12.0% to 6.0%."
     assert "random" not in found.headline + found.verdict.why + EXPERIMENT.test(setting).replace("at random", "")
 
 
