@@ -361,11 +361,11 @@ def _explain(setting: Setting, ended_outcomes: Outcomes, effects: Effects, judge
     alone, both = (outcomes[k].get_at_best_rate("training")[-1].mean() for k in (0, best))
     texts = [EXPERIMENT.why]
     if last and alone < min(both, setting.relabelled * (1 - 1 / DIGIT_CLASSES)):
-        texts = [
-            f"The likely reason: networks with {setting.names[judged]} learn some wrong labels by heart. Dropout hinders this."
-        ]
+        name = setting.names[judged]
+        texts = [f"The likely reason: networks with {name} learn some wrong labels by heart. Dropout hinders this."]
     texts += [
-        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network, so there is nothing to replace."
+        f"With {LABELS[m]}, dropout helps {'neither' if len(setting.rows) == 2 else 'no'} network, so there is nothing "
+        "to replace."
         for m in range(last + 1)
         if not any(effects[m, k].best for k in range(len(setting.rows)))
     ]

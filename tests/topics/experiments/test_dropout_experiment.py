@@ -76,8 +76,8 @@ def test_levels_and_reasons_are_those_of_the_rate_chosen_on_validation_digits():
     found = report(SETTING, made_up(FLAT, FLAT, FLAT, FALLS, best=2))
     assert "Random labels, batch norm: 0% 12.0 ± 0.2%, 10% 10.0 ± 0.2%" in found.verdict.says
     assert found.verdict.why == (
-        "The likely reason: networks with batch norm learn some wrong labels by heart. Dropout hinders this. With correct "
-        "labels, dropout helps neither network, so there is nothing to replace."
+        "The likely reason: networks with batch norm learn some wrong labels by heart. Dropout hinders this. With "
+        "correct labels, dropout helps neither network, so there is nothing to replace."
     )
     (errors,) = found.figures
     assert [panel.title for panel in errors.panels] == ["Correct labels", "30% random labels"]
