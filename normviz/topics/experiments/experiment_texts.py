@@ -109,8 +109,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "gan", "Modes of a GAN", ("S03",), "Does spectral norm lessen mode collapse?",
         claim="GAN generators “fail to learn the multimodal structure” of data; spectral norm helps (Miyato et al. "
         "2018, section 1).",
-        why="The likely reason: a generator moves points to where the discriminator’s output is highest. Spectral norm "
-        "bounds the slope of this output, so that no single mode attracts all points.",
+        why="The likely reason: points move to where the discriminator’s output is highest. Spectral norm bounds the "
+        "slope of this output, so that no single mode attracts all points.",
         rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
         "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
         "norm have no γ.",

@@ -326,8 +326,9 @@ def _judge_claim(setting: Setting, compared: Mapping[int, Comparison]) -> Verdic
         " ".join(
             [
                 *(
-                    f"With {ahead} step{'s' * (ahead > 1)}, {SPECTRAL_EFFECTS[sign]}."
-                    for ahead, sign in signs.items()
+                    f"With {ahead} step, {SPECTRAL_EFFECTS[sign]}: {_format_final_mean(one)} modes with "
+                    f"spectral norm, {_format_final_mean(other)} without."
+                    for ahead, (one, other, _, sign) in compared.items()
                     if ahead < setting.ahead and sign <= 0
                 ),
                 EXPERIMENT.why,
@@ -340,7 +341,7 @@ def _judge_claim(setting: Setting, compared: Mapping[int, Comparison]) -> Verdic
 EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    lambda setting: f"A generator learns to deceive a discriminator, which takes {setting.ahead} "
-    f"step{'s' * (setting.ahead > 1)} per generator step. Real points form {MODES} clusters, the modes (circles); in a "
-    f"mode collapse, most are missed. Covered (✓): at least {LEAST:.0%} of the generated points in the circle."
+    lambda setting: f"A generator learns to deceive a discriminator, which takes {setting.ahead} training "
+    f"step{'s' * (setting.ahead > 1)} for each of its own. Real points form {MODES} clusters, the modes (circles). A "
+    f"mode is covered (✓) if at least {LEAST:.0%} of all generated points lie in its circle; in a collapse, few are."
 )  # fmt: skip

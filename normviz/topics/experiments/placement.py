@@ -337,12 +337,14 @@ def _describe_costs(warm: GridOutcome, without: GridOutcome) -> str:
 
 
 def _describe_best_rate(large: int, warm: GridOutcome, without: GridOutcome) -> str:
-    """Return a sentence on post norm at its best rate, if it needs no warm-up there; else ""."""
+    """Return sentences on post norm at its best rate and beyond, if it needs no warm-up there; else ""."""
     if warm.rate not in _list_spared_rates(large, warm, without):
         return ""
     ends = [f"{each.errors_by_rate[warm.best_rate_index].mean():.0%}" for each in (without, warm)]
     both = f"{ends[0]} either way" if ends[0] == ends[1] else f"{ends[0]}, and {ends[1]} with warm-up"
-    return f"Here “essential” is too strong: at {typeset(warm.rate)}, post norm’s error is {both}."
+    failed = [typeset(rate) for rate in LEARNING_RATES[large + 1 :]]
+    end = f" At {join_words(failed, 'and')} it fails either way." if failed else ""
+    return f"Here “essential” is too strong: at {typeset(warm.rate)}, post norm’s error is {both}.{end}"
 
 
 def _learns(outcome: GridOutcome) -> np.ndarray:

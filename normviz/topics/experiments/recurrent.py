@@ -138,7 +138,7 @@ CONDITION_NOTE = (
 )
 
 EXTENTS = {
-    "longer": "only in part: batch norm works on sequences as in training, but errs more on longer ones",
+    "longer": "only in part: batch norm works up to the lengths of training, but errs more on longer sequences",
     "shared": "only where all time steps share their mean and variance",
 }
 """Words on the extent of a claim that holds only in part."""

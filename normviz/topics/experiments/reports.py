@@ -183,8 +183,8 @@ def make_network_points(place: int, count: int, values: np.ndarray, style: int, 
     _, first, index, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
     shifts = min(0.05 * count, 0.9 / len(values)) * (np.arange(len(values)) - first[index] - (counts[index] - 1) / 2)
     return [
-        Curve("", place + shifts, values, style, is_scatter=True),
         Curve("", place + np.array([-0.38, 0.38]), np.full(2, mean), -1),
+        Curve("", place + shifts, values, style, is_scatter=True),
     ]
 
 

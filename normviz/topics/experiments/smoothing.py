@@ -175,7 +175,7 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
         title = f"{capitalize_first(setting.labels[k])}, usual error: {100 * errors[PLAIN].mean():.1f}%"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change (below 0: better)", levels=(0.0,), span=span,
+                title, [curve], "", "" if panels else "change, points (below 0: better)", levels=(0.0,), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip

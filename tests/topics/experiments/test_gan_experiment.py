@@ -148,7 +148,7 @@ def test_the_points_are_those_of_the_median_network_with_a_sign_at_each_covered_
 
 def test_a_point_is_a_network_and_equal_ones_are_beside_each_other():
     modes = {(key, ahead): FEW for key in ("spectral", "none") for ahead in (3, 1)}
-    dots, mean, *_ = report(SETTING, made_up(SETTING, modes)).figures[0].panels[-1].curves
+    mean, dots, *_ = report(SETTING, made_up(SETTING, modes)).figures[0].panels[-1].curves
     np.testing.assert_allclose(dots.y, [2, 2, 2, 3])
     np.testing.assert_allclose(dots.x, [-0.1, 0, 0.1, 0], atol=1e-9)
     np.testing.assert_allclose(mean.y, 2.25)

@@ -85,8 +85,8 @@ def test_the_figure_has_the_largest_rate_of_each_network_and_its_mean():
     shown = report(SETTING, made_up([0.1, 0.1, 1, 1], 1, [0, 1, 1, 1])).figures
     (rates,), (errors,) = (figure.panels for figure in shown[:2])
     assert rates.names == ["no norm: 0.32", "batch norm: 1", "layer norm: none"]
-    np.testing.assert_allclose(rates.curves[0].y, [0.1, 0.1, 1, 1])
-    np.testing.assert_allclose(rates.curves[1].y, 10**-0.5)
+    np.testing.assert_allclose(rates.curves[1].y, [0.1, 0.1, 1, 1])
+    np.testing.assert_allclose(rates.curves[0].y, 10**-0.5)
     assert errors.levels == (20,)
     assert max(curve.high.max() for curve in errors.curves if curve.name) <= 100
 
