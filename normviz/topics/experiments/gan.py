@@ -342,6 +342,6 @@ EXPERIMENT = Experiment.of("gan", Setting, list_jobs, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
     lambda setting: f"A generator learns to deceive a discriminator, which takes {setting.ahead} training "
-    f"step{'s' * (setting.ahead > 1)} for each of its own. Real points form {MODES} clusters, the modes (circles). A "
+    f"step{'s' * (setting.ahead > 1)} per generator step. Real points form {MODES} clusters, the modes (circles). A "
     f"mode is covered (✓) if at least {LEAST:.0%} of all generated points lie in its circle; in a collapse, few are."
 )  # fmt: skip
