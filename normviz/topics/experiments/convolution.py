@@ -113,16 +113,14 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     if not all({"batch", "layer"} <= {*found} for found in ended_outcomes.values()):
         return
     excess = np.stack([100 * compute_loss_excess(ended_outcomes[padding]) for padding in PADDINGS])
-    points = _make_padding_points(ended_outcomes, {"batch": np.zeros_like(excess), "layer": excess})
-    means = [f"{mean:+.0f}%".replace("-", "−") for mean in points[1].y]
-    labels = [[points[0].name] * 2, [f"{points[1].name}: {mean}" for mean in means]]
+    (points,) = _make_padding_points(ended_outcomes, {"layer": excess})
+    means = [f"{mean:+.0f}%".replace("-", "−") for mean in points.y]
+    texts = [f"{points.name}: {mean}" for mean in means]
     panel = CurvePanel(
         "Training loss (mean over all steps), relative to batch norm’s",
-        [
-            replace(each, name="", x=np.arange(len(PADDINGS)), texts=texts)
-            for each, texts in zip(points, labels, strict=True)
-        ],
-        "", "above batch norm, %", marks=range(len(PADDINGS)), names=[*PADDINGS.values()],
+        [replace(points, name="", x=np.arange(len(PADDINGS)), texts=texts)],
+        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm",), marks=range(len(PADDINGS)),
+        names=[*PADDINGS.values()],
     )  # fmt: skip
     yield FigureSpec(
         "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
@@ -216,7 +214,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    text = f"{answer}: layer norm’s loss is {padded:.0%} above batch norm’s with padding, {bare:.0%} without."
+    text = f"{answer}: layer norm trails by {padded:.0%} with padding, {bare:.0%} without."
     return text.replace("-", "−")
 
 
@@ -244,6 +242,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Layer norm takes one mean and variance over all units of a picture, batch norm one for each channel "
-    "over the batch. Zeros around the picture (padding) make border units differ. If that harms layer norm, it must "
-    "trail less without padding.")  # fmt: skip
+    lambda _: "Layer norm averages over all units of a picture, batch norm over one channel in all pictures. Zeros "
+    "around the picture (padding) make units at the border differ. If that harms layer norm, its training loss should "
+    "come closer to batch norm’s without padding.")  # fmt: skip

@@ -149,13 +149,13 @@ EXPLANATIONS = {
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "No sign",
+        "No sign that it does",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "No sign",
+        "No sign that it does",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails as much.",
     ),

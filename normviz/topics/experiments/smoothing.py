@@ -172,10 +172,10 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     span = (float(ends.min()) - 0.2, float(ends.max()) + 0.2) if np.isfinite(ends).all() else None
     for (k, errors), curve in zip(levels.items(), curves, strict=True):
         names = [f"{name}<br>{100 * errors[name].mean():.1f}%" for name in CHANGED]
-        title = f"{capitalize_first(setting.labels[k])}, usual error: {100 * errors[PLAIN].mean():.1f}%"
+        title = f"{capitalize_first(setting.labels[k])}, fixed ε: {100 * errors[PLAIN].mean():.1f}% error"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change, points (below 0: better)", levels=(0.0,), span=span,
+                title, [curve], "", "" if panels else "change, percentage points", levels=(0.0,), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip
@@ -185,8 +185,8 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     )
     return FigureSpec(
         "levels", panels, f"Test error by scheme and variant. {said}.",
-        f"Mean change of {setting.seeds} networks against usual ones of the same seeds, in percentage points, with "
-        "95% intervals.",
+        f"Below 0 is better. Mean changes of the test error of {setting.seeds} networks, with 95% intervals, against "
+        "networks of the same seeds with fixed ε and no L1 term.",
         3,
     )  # fmt: skip
 
@@ -226,8 +226,8 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
             cause = f"a learned ε {change}s" if variant == SMOOTHING else f"both {change}"
             before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, variant))
             schemes = join_words([setting.names[k] for k in named], "and")
-            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only clear with {schemes}"
-            return f"{answer}: {cause} errors from {before} to {after}."
+            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only for {schemes}"
+            return f"{answer}: {cause} the error from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
@@ -267,7 +267,10 @@ def _judge_test_error(
         f"instead of {typeset(DEFAULT_EPS)}, so that inputs of small variance are amplified less."
         for k in lowered[:1]
     ] or [EXPERIMENT.why]
-    reasons += ["L1 alone has no clear effect."] * (not any(signs[L1].values()))
+    reasons += ["The L1 term alone has no clear effect."] * (not any(signs[L1].values()))
+    unclear = [setting.names[k] for k in errors if not any(each[k] for each in signs.values())]
+    if 0 < len(unclear) < len(errors):
+        reasons.append(f"With {join_words(unclear, 'and')}, no change is clear.")
     return Verdict(
         judge_signs([*together.values()]),
         f"Test error: {' '.join(texts)}",
@@ -319,7 +322,7 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
-    lambda setting: f"Usual networks have ε = {typeset(DEFAULT_EPS)} in (x − mean)/√(variance + ε). Others learn ε, "
-    "add an L1 term (mean absolute activation) to the loss, or both. "
-    + "Divisive norm uses mean and variance of nearby units. " * any(row.key == "divisive" for row in setting.rows)
+    lambda setting: f"Normalization divides by √(variance + ε). Usually ε = {typeset(DEFAULT_EPS)} is fixed; we "
+    "learn it, or add an L1 term (mean absolute activation) to the loss, or both. "
+    + "Divisive norm averages over neighbouring units. " * any(row.key == "divisive" for row in setting.rows)
     + f"Networks learn {setting.digits} digits; error: misread test digits.")  # fmt: skip

@@ -192,11 +192,13 @@ def report(setting: Setting, results: Results) -> Report:
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = []
     if found:
-        main = _choose_main_scheme(found)
-        rest = {row: each for row, each in found.items() if row != main}
+        rows = sorted(found, key=lambda row: row.key != "batch")
         figures = [
-            _draw_losses(setting, "losses", {main: found[main]}, outcomes),
-            *([_draw_losses(setting, "others", rest, outcomes)] if rest else []),
+            *(
+                _draw_losses(setting, key, {row: found[row] for row in shown}, outcomes)
+                for key, shown in (("losses", rows[:2]), ("others", rows[2:]))
+                if shown
+            ),
             _draw_loss_gaps(found, outcomes),
             _draw_effective_rates(found, outcomes),
         ]
@@ -344,6 +346,10 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     main = _choose_main_scheme(ended_outcomes)
     name = setting.names[setting.rows.index(main)]
     why = _REASONS.get(ended_outcomes[main].twin_relation, "").format(name=name)
+    if main.key != "none" and any(
+        row.key == "none" and each.twin_relation == "apart" for row, each in ended_outcomes.items()
+    ):
+        why += " Without normalization, smaller weights change the outputs."
     invariant = {row: each for row, each in ended_outcomes.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
@@ -360,8 +366,8 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {name}, smaller weights give the same outputs, since their size is divided out. So at the raised "
-    "rate, the network is the same function as with decay at every step: decay regularizes nothing.",
+    "same": "With {name}, the size of the weights is divided out. So decay only makes steps larger relative to the "
+    "weights, as the raised rate does: it regularizes nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
@@ -403,5 +409,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
-    lambda _: "We train three times: with weight decay, which shrinks the weights; with no decay; and with no decay at "
-    "a raised learning rate, which makes every step as large, relative to the weights, as with decay.")  # fmt: skip
+    lambda _: "Three trainings from one start: with weight decay, which shrinks the weights; with no decay; and with "
+    "no decay at a raised rate. It is raised at every step, so that steps are as large, relative to the weights, as "
+    "with decay.")  # fmt: skip

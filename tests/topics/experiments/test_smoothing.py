@@ -103,11 +103,11 @@ def test_the_correlation_with_depth_is_that_of_ranks():
 
 def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits():
     found = report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0)))
-    assert found.headline == "Only clear with batch norm: a learned ε lowers errors from 6.0% to 4.0%."
+    assert found.headline == "Only for batch norm: a learned ε lowers the error from 6.0% to 4.0%."
     assert found.verdict.text == "Holds with batch norm. With divisive norm, this is not clear"
     assert found.verdict.why == (
-        "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that inputs of small variance are amplified less. L1 alone has "
-        "no clear effect."
+        "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that inputs of small variance are amplified less. The L1 term "
+        "alone has no clear effect. With divisive norm, no change is clear."
     )
     assert (
         "Batch norm: 6.0 ± 0.1% with neither, 4.0 ± 0.1% with a learned ε (−2 ± 0.21 points)"
@@ -115,7 +115,7 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
     )
     assert [figure.key for figure in found.figures] == ["levels", "eps"]
     batch, divisive = found.figures[0].panels
-    assert batch.title == "Batch norm, usual error: 6.0%"
+    assert batch.title == "Batch norm, fixed ε: 6.0% error"
     assert batch.names == ["learned ε<br>4.0%", "L1 term<br>6.0%", "both<br>4.0%"]
     np.testing.assert_allclose([batch.curves[0].y, divisive.curves[0].y], [[-2, 0, -2], [0, 0, 0]], atol=1e-9)
     assert batch.span == divisive.span
@@ -126,9 +126,9 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
 @pytest.mark.parametrize(
     ("both", "headline"),
     [
-        ((-0.02, -0.02), "Yes: both lower errors from 6.0% to 4.0%."),
-        ((0.02, 0.0), "No: both raise errors from 6.0% to 8.0%."),
-        ((0.02, -0.02), "Only clear with divisive norm: both lower errors from 6.0% to 4.0%."),
+        ((-0.02, -0.02), "Yes: both lower the error from 6.0% to 4.0%."),
+        ((0.02, 0.0), "No: both raise the error from 6.0% to 8.0%."),
+        ((0.02, -0.02), "Only for divisive norm: both lower the error from 6.0% to 4.0%."),
         ((0.0, 0.0), "Undecided: with 24 networks of each kind, no difference is clear."),
     ],
 )
