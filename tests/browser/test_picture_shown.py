@@ -18,7 +18,7 @@ def test_the_first_screen_holds_pictures_formula_and_eps_and_few_controls(page, 
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), *picture.locator("figure").all(),
         page.locator('[data-testid="stMain"] .katex').first, page.locator(".st-key-eps input"),
-        page.get_by_text("details stay faint"), page.get_by_text("(the square)"),
+        page.get_by_text("Mean of v² nearby:"), page.get_by_text("(the square)"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     square = picture.locator(".window:visible")

@@ -243,5 +243,5 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
     lambda _: "Layer norm averages over all units of a picture, batch norm over one channel in all pictures. Zeros "
-    "around the picture (padding) make units at the border differ. If that harms layer norm, its training loss should "
-    "come closer to batch norm’s without padding.")  # fmt: skip
+    "around the picture (padding) make border units differ. If that harms layer norm, its loss should come closer to "
+    "batch norm’s without padding.")  # fmt: skip

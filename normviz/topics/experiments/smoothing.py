@@ -185,8 +185,7 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
     )
     return FigureSpec(
         "levels", panels, f"Test error by scheme and variant. {said}.",
-        f"Below 0 is better. Mean changes of the test error of {setting.seeds} networks, with 95% intervals, against "
-        "networks of the same seeds with fixed ε and no L1 term.",
+        f"Below 0 is better. Mean changes of the test error of {setting.seeds} networks, with 95% intervals.",
         3,
     )  # fmt: skip
 
@@ -325,4 +324,4 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"Normalization divides by √(variance + ε). Usually ε = {typeset(DEFAULT_EPS)} is fixed; we "
     "learn it, or add an L1 term (mean absolute activation) to the loss, or both. "
     + "Divisive norm averages over neighbouring units. " * any(row.key == "divisive" for row in setting.rows)
-    + f"Networks learn {setting.digits} digits; error: misread test digits.")  # fmt: skip
+    + "Error: misread test digits.")  # fmt: skip
