@@ -119,7 +119,7 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     panel = CurvePanel(
         "Training loss (mean over all steps), relative to batch norm’s",
         [replace(points, name="", x=np.arange(len(PADDINGS)), texts=texts)],
-        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm",), marks=range(len(PADDINGS)),
+        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm, same padding",), marks=range(len(PADDINGS)),
         names=[*PADDINGS.values()],
     )  # fmt: skip
     yield FigureSpec(
@@ -214,7 +214,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    text = f"{answer}: layer norm trails by {padded:.0%} with padding, {bare:.0%} without."
+    text = f"{answer}: layer norm’s loss is {padded:.0%} higher with padding, {bare:.0%} without."
     return text.replace("-", "−")
 
 

@@ -99,7 +99,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
     is_harder = all(bare[key].mean_losses.mean() > padded[key].mean_losses.mean() for key in VERDICT_SCHEMES)
-    why = text.why + " A limit of this test: the feature maps shrink, too, which may hide an effect." * is_harder
+    why = text.why + " A limit of this test: feature maps shrink, too, which may widen the gap by itself." * is_harder
     return Verdict(text.word, says, condition, why), {
         "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
@@ -149,13 +149,13 @@ EXPLANATIONS = {
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "No sign that it does",
+        "No sign of it",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails more.",
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "No sign that it does",
+        "No sign of it",
         "but the border does not explain this",
         "Without padding, border units are more like inner ones, yet layer norm trails as much.",
     ),

@@ -175,7 +175,8 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
         title = f"{capitalize_first(setting.labels[k])}, fixed ε: {100 * errors[PLAIN].mean():.1f}% error"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change, percentage points", levels=(0.0,), span=span,
+                title, [curve], "", "" if panels else "change of test error, points", levels=(0.0,),
+                level_names=("fixed ε",), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip
@@ -225,8 +226,8 @@ def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> s
             cause = f"a learned ε {change}s" if variant == SMOOTHING else f"both {change}"
             before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, variant))
             schemes = join_words([setting.names[k] for k in named], "and")
-            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Only for {schemes}"
-            return f"{answer}: {cause} the error from {before} to {after}."
+            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Clear only for {schemes}"
+            return f"{answer}: {cause} error from {before} to {after}."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 

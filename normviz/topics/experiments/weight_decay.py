@@ -366,12 +366,12 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 
 _REASONS = {
-    "same": "With {name}, the size of the weights is divided out. So decay only makes steps larger relative to the "
-    "weights, as the raised rate does: it regularizes nothing.",
+    "same": "With {name}, the size of the weights is divided out. Decay only shrinks them, so that steps are larger "
+    "relative to them, as with the raised rate: it regularizes nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 
-_RELATION_TITLES = {"same": ": two of the three lines coincide", "apart": ": the three lines differ"}
+_RELATION_TITLES = {"same": ": decay = raised rate", "apart": ": decay ≠ raised rate"}
 
 _KINDS = {
     "same": "The last and the first are equal in every step, up to rounding",
@@ -410,5 +410,5 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
     lambda _: "Three trainings from one start: with weight decay, which shrinks the weights; with no decay; and with "
-    "no decay at a raised rate. It is raised at every step, so that steps are as large, relative to the weights, as "
-    "with decay.")  # fmt: skip
+    "no decay at a rate that is raised at every step, so that it changes the weights by the same fraction as with "
+    "decay.")  # fmt: skip

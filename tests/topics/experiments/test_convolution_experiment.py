@@ -121,7 +121,7 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_figure_and_the_headline_have_the_losses_above_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "No sign that it does: layer norm trails by 50% with padding, 75% without."
+    assert seen.headline == "No sign of it: layer norm’s loss is 50% higher with padding, 75% without."
     (layer,) = seen.figures[0].panels[0].curves
     assert layer.texts == ["layer norm: +50%", "layer norm: +75%"]
     np.testing.assert_allclose(layer.y, [50, 75], atol=0.1)
@@ -141,15 +141,15 @@ def test_the_verdict_names_the_order_of_the_schemes():
     ("bare", "contrast", "words", "answer", "gap"),
     [
         (0.21, 1.0, ("holds", "holds"), "Yes", 5),
-        (0.35, 1.0, ("wrong", "holds-if"), "No sign that it does", 75),
-        (0.30, 1.0, ("wrong", "holds-if"), "No sign that it does", 50),
+        (0.35, 1.0, ("wrong", "holds-if"), "No sign of it", 75),
+        (0.30, 1.0, ("wrong", "holds-if"), "No sign of it", 50),
         (0.35, 0.5, ("open", "holds-if"), "Undecided", 75),
         (0.20, 0.5, ("open", "holds-if"), "Undecided", 0),
     ],
 )
 def test_the_run_without_padding_decides_the_explanation(bare, contrast, words, answer, gap):
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=(0.5, contrast))
-    assert seen.headline == f"{answer}: layer norm trails by 50% with padding, {gap}% without."
+    assert seen.headline == f"{answer}: layer norm’s loss is 50% higher with padding, {gap}% without."
     assert (seen.verdict.word, seen.get_verdict("L09").word) == words
     assert ("yet layer norm trails" in seen.verdict.why) == (words[0] == "wrong")
 

@@ -103,7 +103,7 @@ def test_the_correlation_with_depth_is_that_of_ranks():
 
 def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits():
     found = report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0)))
-    assert found.headline == "Only for batch norm: a learned ε lowers the error from 6.0% to 4.0%."
+    assert found.headline == "Clear only for batch norm: a learned ε lowers error from 6.0% to 4.0%."
     assert found.verdict.text == "Holds with batch norm. With divisive norm, this is not clear"
     assert found.verdict.why == (
         "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that inputs of small variance are amplified less. The L1 term "
@@ -126,9 +126,9 @@ def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits(
 @pytest.mark.parametrize(
     ("both", "headline"),
     [
-        ((-0.02, -0.02), "Yes: both lower the error from 6.0% to 4.0%."),
-        ((0.02, 0.0), "No: both raise the error from 6.0% to 8.0%."),
-        ((0.02, -0.02), "Only for divisive norm: both lower the error from 6.0% to 4.0%."),
+        ((-0.02, -0.02), "Yes: both lower error from 6.0% to 4.0%."),
+        ((0.02, 0.0), "No: both raise error from 6.0% to 8.0%."),
+        ((0.02, -0.02), "Clear only for divisive norm: both lower error from 6.0% to 4.0%."),
         ((0.0, 0.0), "Undecided: with 24 networks of each kind, no difference is clear."),
     ],
 )

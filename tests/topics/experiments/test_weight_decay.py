@@ -78,7 +78,7 @@ def test_levels_and_the_effective_rate_are_said():
         "it regularizes nothing. Without normalization, smaller weights change the outputs."
     )
     titles = [panel.title for panel in told.figures[0].panels]
-    assert titles == ["Batch norm: two of the three lines coincide", "No normalization: the three lines differ"]
+    assert titles == ["Batch norm: decay = raised rate", "No normalization: decay ≠ raised rate"]
     apart = report(TINY, made_up(TINY, none=LOST, batch=SEPARATE))
     assert apart.headline == "No: with batch norm, weight decay does more than raise the learning rate."
     assert "smaller weights change the outputs" in apart.verdict.why
