@@ -175,8 +175,7 @@ def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figu
         title = f"{capitalize_first(setting.labels[k])}, fixed ε: {100 * errors[PLAIN].mean():.1f}% error"
         panels.append(
             CurvePanel(
-                title, [curve], "", "" if panels else "change of test error, points", levels=(0.0,),
-                level_names=("fixed ε",), span=span,
+                title, [curve], "", "" if panels else "change of test error, points", levels=(0.0,), span=span,
                 marks=range(len(names)), names=names, has_legend=False,
             )
         )  # fmt: skip

@@ -104,6 +104,7 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return "v is 0 and has no direction that a step could turn."
     if stage == "gradient":
         scaled = np.array(INCOMING_GRADIENT) / one.divisor
+        centred = scaled - scaled.mean()
         shift = "Adding the same number to all x does not change x̂"
         part, why = (
             ("some of the part", f"{shift}. Because of ε, a longer v does, but little.")
@@ -116,8 +117,9 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
         return (
             f"{why} For example, from ∂L/∂x̂ = {format_vector(np.array(INCOMING_GRADIENT))}:\n\n"
             f"1. Divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}: {format_vector(scaled)}.\n"
-            f"2. Subtract the mean: {format_vector(scaled - scaled.mean())}, the thin arrow.\n"
-            f"3. Subtract {part} along v: **∂L/∂x** = {format_vector(long.gradient)}."
+            f"2. First projection, subtract the mean: {format_vector(centred)}, the thin arrow.\n"
+            f"3. Second projection, subtract {part} along v, {format_vector(centred - long.gradient)}: "
+            f"**∂L/∂x** = {format_vector(long.gradient)}, the thick arrow."
         )
     turns = [
         f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
