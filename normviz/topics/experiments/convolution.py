@@ -119,7 +119,7 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     panel = CurvePanel(
         "Training loss (mean over all steps), relative to batch norm’s",
         [replace(points, name="", x=np.arange(len(PADDINGS)), texts=texts)],
-        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm, same padding",), marks=range(len(PADDINGS)),
+        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm",), marks=range(len(PADDINGS)),
         names=[*PADDINGS.values()],
     )  # fmt: skip
     yield FigureSpec(

@@ -410,5 +410,5 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, outcome: Outcome, is_cl
 EXPERIMENT = Experiment.of("weight-decay", Setting, list_jobs, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}.",
     lambda _: "Three trainings from one start: with weight decay, which shrinks the weights; with no decay; and with "
-    "no decay at a rate that is raised at every step, so that it changes the weights by the same fraction as with "
-    "decay.")  # fmt: skip
+    "no decay at a raised learning rate. It is raised so that every step changes the weights by the same fraction as "
+    "with decay.")  # fmt: skip
