@@ -235,9 +235,8 @@ def _draw_errors_by_length(setting: Setting, runs: SequenceOutcomes) -> FigureSp
     top = max(float(np.nanmax(line.y[-1] if line.high is None else line.high[-1])) for line in lines)
     longest = lengths[setting.wait]
     limit = Curve("", np.full(2, longest), np.array([0, top]), -1)
-    room = Curve(
-        "", lengths[-1:] + 1.5, np.zeros(1), is_scatter=True, size=0, texts=[" "]
-    )  # for the names of the lines
+    # An invisible text widens the axis for the names of the lines.
+    room = Curve("", lengths[-1:] + 1.5, np.zeros(1), is_scatter=True, size=0, texts=[" "])
     words = [f" longest in training: {longest} steps"]
     name = Curve("", np.array([longest]), np.array([0.86 * top]), is_scatter=True, size=0, texts=words)
     panel = CurvePanel(
@@ -390,6 +389,5 @@ def _describe_test(setting: Setting) -> str:
 
 
 EXPERIMENT = Experiment.of("recurrent", Setting, list_jobs, report,
-    lambda setting: f"{DIGITS_DESCRIPTION}; a recurrent layer of {STATE_UNITS} "
-    "tanh units.",
+    lambda setting: f"{DIGITS_DESCRIPTION}; a recurrent layer of {STATE_UNITS} tanh units.",
     _describe_test)  # fmt: skip

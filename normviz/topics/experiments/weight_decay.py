@@ -367,7 +367,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
 
 _REASONS = {
     "same": "With {name}, the size of the weights is divided out. Decay only shrinks them, so that steps are larger "
-    "relative to them, as with the raised rate: it regularizes nothing.",
+    "relative to them, as with the raised rate. So decay regularizes nothing.",
     "apart": "With {name}, smaller weights change the outputs, so weight decay and the raised rate differ.",
 }
 

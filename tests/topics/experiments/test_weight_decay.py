@@ -75,7 +75,7 @@ def test_levels_and_the_effective_rate_are_said():
     told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
     assert told.headline == "Yes: with batch norm, weight decay only acts like a higher learning rate."
     assert told.verdict.why.endswith(
-        "it regularizes nothing. Without normalization, smaller weights change the outputs."
+        "So decay regularizes nothing. Without normalization, smaller weights change the outputs."
     )
     titles = [panel.title for panel in told.figures[0].panels]
     assert titles == ["Batch norm: decay = raised rate", "No normalization: decay ≠ raised rate"]
