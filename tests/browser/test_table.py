@@ -147,16 +147,21 @@ def test_settings_stay_open_while_delta_is_dragged_and_the_curves_follow(table):
     page.get_by_text("Advanced", exact=True).click()
     table.settle()
     slider = page.locator(".st-key-delta input")
-    slider.scroll_into_view_if_needed()
-    expect(slider).to_be_visible()
-    box = slider.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    far = (box["width"] - 16) * 6 / 18  # six stops of eighteen, for a thumb of 16 pixels
-    for step in range(20):
-        page.mouse.move(x + far * step / 19, y)
-        page.wait_for_timeout(30)
+
+    def hold() -> bool:  # again where the settings unfold meanwhile, which moves the slider
+        page.mouse.up()
+        slider.hover()
+        page.mouse.down()
+        return slider.evaluate("slider => slider.matches(':active')")
+
+    def move_to_30() -> bool:
+        box = slider.bounding_box()
+        x = box["x"] + 8 + (box["width"] - 16) * 15 / 18  # stop 15 of 18, for a thumb of 16 pixels
+        page.mouse.move(x, box["y"] + box["height"] / 2, steps=20)
+        return slider.input_value() == "15"
+
+    table.soon(hold)
+    table.soon(move_to_30)
     page.wait_for_url("**delta=30**")  # while the button is still down
     table.soon(lambda: table.alt() != before)
     page.mouse.up()

@@ -14,6 +14,7 @@ let push;
 let press;
 let pass;
 let tell;
+let sent;
 let window;
 
 beforeEach(() => {
@@ -50,12 +51,14 @@ beforeEach(() => {
     for (const run of timers) run();
     timers = [];
   };
-  window = { URL, location, history, document, addEventListener, setTimeout };
+  const postMessage = (message) => sent.push(message);
+  sent = [];
+  window = { URL, location, history, document, addEventListener, setTimeout, postMessage };
   window.window = window.parent = window;
   runInNewContext(SCRIPT, window);
   push = (url) => history.pushState({}, "", url);
   press = () => heard.click();
-  tell = (queryParams) => heard.message({ data: { type: "SET_QUERY_PARAM", queryParams } });
+  tell = (queryParams) => window.parent.postMessage({ type: "SET_QUERY_PARAM", queryParams }, "*");
 });
 
 test("what is set is a step of its own", () => {
@@ -139,6 +142,17 @@ test("a query that is taken back before it is written is not written", () => {
   tell("");
   pass();
   assert.deepEqual(entries, ["/"]);
+});
+
+test("of two queries in one turn the last is written", () => {
+  press();
+  push("/?n=2");
+  tell("?n=2");
+  push("/?n=3");
+  tell("?n=3");
+  pass();
+  assert.deepEqual(entries, ["/", "/?n=2", "/?n=3"]);
+  assert.equal(sent.length, 2);
 });
 
 test("no query, and whatever a frame around the page follows, is written at once", () => {

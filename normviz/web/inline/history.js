@@ -40,10 +40,13 @@
   addEventListener("popstate", () => {
     waiting = undefined;
   });
-  // Streamlit tells each query, but pushes only one that differs from the address: if it differs no more, nothing waits.
-  addEventListener("message", ({ data }) => {
-    if (data?.type === "SET_QUERY_PARAM" && data.queryParams === location.search) waiting = undefined;
-  });
+  // Streamlit sends each query to its frame, and pushes only one that differs from the address. One that equals the
+  // address replaces the query that waits. It is read while it is sent: a message is heard later, after newer queries.
+  const post = window.postMessage;
+  window.postMessage = (/** @type {any} */ message, /** @type {any[]} */ ...rest) => {
+    if (message?.type === "SET_QUERY_PARAM" && message.queryParams === location.search) waiting = undefined;
+    post.call(window, message, ...rest);
+  };
   history.pushState = (state, title, url) => {
     write();
     const next = new URL(url ?? "", location.href);
