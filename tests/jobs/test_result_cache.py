@@ -214,8 +214,9 @@ def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_and_begun_anew(pat
 LATER = """
 import sys, numpy as np
 from concurrent.futures import ThreadPoolExecutor
-from normviz.jobs.result_cache import ResultCache
-store, name = ResultCache(), sys.argv[1]
+from normviz.jobs import result_cache
+result_cache.READ_TIMEOUT = 60  # on a busy machine, the new file may be locked for more than half a second
+store, name = result_cache.ResultCache(), sys.argv[1]
 store.put(name, {"numbers": np.zeros(9)})
 print("open", flush=True)
 sys.stdin.readline()
