@@ -10,10 +10,10 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADIENT, DescentStep, format_vector
 
-MIN_REACH = 3.85
+MIN_REACH = 4.15
 """Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
-GRADIENT_LENGTH = 1.6
+GRADIENT_LENGTH = 2.0
 """Length of the arrow of the gradient without its mean."""
 
 OFFSET = 0.11
@@ -33,8 +33,8 @@ PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
 _DEEP = np.cross(PLANE_NORMAL, _RIGHT)
-_SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
-_EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
+_SCREEN_RIGHT = 0.77 * _DEEP - 0.64 * _RIGHT
+_EYE = 2.2 * (0.5 * PLANE_NORMAL + 0.87 * (0.77 * _RIGHT + 0.64 * _DEEP))
 
 
 def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
@@ -51,27 +51,31 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.04 * farthest)
     figure = _create_scene(reach, colours, has_circle=divides)
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    inner = {"middle right": "top left", "middle left": "top right"}[side]  # off the numbers of the axes
-    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], inner if divides else side)
-    _draw_line(figure, [forward.x, forward.v if divides else 2 * forward.v - forward.x], colours.mean, dash="dot")
+    above, below = (side.replace("middle", each) for each in ("top", "bottom"))
+    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], above if divides else side)
+    opposite = 2 * forward.v - forward.x
+    _draw_line(figure, [forward.x, forward.v if divides else opposite], colours.mean, dash="dot")
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
-    at_tip = {"side": side.replace("middle", "top") if divides else side}  # off the line along v
     at_middle = {"side": "bottom right", "share": 0.5}
-    _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **(at_middle if is_short else at_tip))
+    place = at_middle if is_short else {"side": above if divides else side}
+    _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **place)
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
+        _draw_text(figure, opposite, "direction (1, 1, 1)", colours.mean, side)
+        if length:
+            _draw_right_angle(figure, forward.v, -forward.v / length, PLANE_NORMAL, colours.ink)
         return figure
-    place = at_tip if is_short else at_middle
+    place = {"side": below} if is_short else at_middle
     _draw_vector(figure, -beside, forward.xhat - beside, "x̂ = v / s", colours.divides, **place)
     if len(gradients):
         tip, back, ahead = beside + forward.v, -forward.v / length, gradients[1] / (np.linalg.norm(gradients[1]) or 1.0)
         start, end = tip + gradients
-        _draw_vector(figure, tip, start, "mean subtracted", colours.lines[1], "middle left", width=3)
+        _draw_vector(figure, tip, start, "after projection 1", colours.lines[1], "bottom left", width=3)
         _draw_line(figure, [start, end], colours.mean)
         _draw_text(figure, (start + end) / 2, "part along v", colours.mean, "bottom right")
         _draw_vector(figure, tip, end, "∂L/∂x", colours.lines[1], "middle right")
         if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
-            _draw_line(figure, tip + RIGHT_ANGLE_SIDE * np.array([back, back + ahead, ahead]), colours.ink)
+            _draw_right_angle(figure, tip, back, ahead, colours.ink)
     return figure
 
 
@@ -113,7 +117,7 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
         _draw_line(figure, [np.zeros(3), length * unit], colours.muted)
         numbers = np.arange(1, int(length) + 1)
         x, y, z = numbers * unit[:, None]
-        side = "bottom left" if channel == 0 else "bottom center"
+        side = ("top right", "bottom center", "middle right")[channel]
         figure.add(
             "scatter3d", x=x, y=y, z=z, mode="markers+text", marker={"color": colours.muted, "size": 3},
             text=[*[""] * (len(numbers) - 1), str(numbers[-1])], textposition=side,
@@ -168,6 +172,11 @@ def _draw_vector(
             "cone", x=[end[0]], y=[end[1]], z=[end[2]], u=u, v=v, w=w, anchor="tip", sizemode="absolute", sizeref=0.32,
             colorscale=[[0, colour], [1, colour]], showscale=False, **_QUIET,
         )  # fmt: skip
+
+
+def _draw_right_angle(figure: Figure, corner: np.ndarray, a: np.ndarray, b: np.ndarray, colour: str) -> None:
+    """Add the mark of a right angle between the unit vectors `a` and `b` at `corner` to a figure."""
+    _draw_line(figure, corner + RIGHT_ANGLE_SIDE * np.array([a, a + b, b]), colour)
 
 
 def _draw_line(figure: Figure, points: ArrayLike, colour: str, dash: str = "solid") -> None:

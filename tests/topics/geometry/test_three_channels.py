@@ -87,4 +87,4 @@ def test_each_stage_adds_to_the_picture():
         }
         for stage in list(STAGES)[:-1]
     ]
-    assert names == [{"x", "v"}, {"x", "v", "x̂"}, {"x", "v", "x̂", "mean", "∂L/∂x"}]
+    assert names == [{"x", "v"}, {"x", "v", "x̂"}, {"x", "v", "x̂", "after", "∂L/∂x"}]
