@@ -49,7 +49,7 @@ HIDDEN_PARTS = {
         ".st-key-verdict, .st-key-lead .stMarkdown, .nv-readout, .nv-stages, .nv-labels :is(.nv-note, line), "
         ".nv-hollow, .nv-pairs > div:not(.used), .st-key-update, .stColumn:has(> * > * > .st-key-element)",
     ),
-    "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case)"),
+    "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case), .stColumn:has(> * > * > .st-key-chain)"),
     "more": HiddenPart(
         "All but the first figure",
         ".st-key-below, .st-key-case .stExpander, .stColumn:has(> * > * > .st-key-element), "

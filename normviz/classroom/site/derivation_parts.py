@@ -50,7 +50,7 @@ def _build_graph_parts(view: View) -> list[StepPart]:
     if step == STEPS[0]:
         words += format_words_html("\n".join(f"- **{PATHS[path]}**: {PATH_SENTENCES[path]}" for path in values.paths))
     if added := list_step_terms(values, step):
-        words += format_table_html(tabulate_terms(values, step, added))
+        words += format_table_html(tabulate_terms(values, step, added, view["row"]))
     return [
         make_plot_part("chain", lambda theme: draw_graph_at_step(values, view["back"], theme)),
         make_text_part("below", words),

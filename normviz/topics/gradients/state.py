@@ -9,7 +9,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import CustomValue, choice, integer, number_choice, switch
 from normviz.topics.gradients import exercise
-from normviz.topics.gradients.chain import LAST_STEP
+from normviz.topics.gradients.chain import LAST_STEP, PATHS
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
 from normviz.ui.link import View, create_params, format_exact
@@ -29,7 +29,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     "seed": (*TENSOR_PANELS, "answer"),
     "torch": ("formula",),
     **dict.fromkeys(("layout", "norm", "parts", *exercise.MAX_LENGTHS, "dtype"), ("answer",)),
-    **dict.fromkeys(("x", "dy", "back", "centred"), ("graph",)),
+    **dict.fromkeys(("x", "dy", "back", "centred", "row"), ("graph",)),
 }
 """The panels of each value that does not belong to all of them."""
 
@@ -108,6 +108,7 @@ class Page:
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
     centred: bool = switch(True, label="Subtract the mean", help="On: layer norm. Off: RMS norm.")
     back: int = integer(0, 0, LAST_STEP)
+    row: int = integer(0, 0, len(PATHS), label="Marked row of the table", help="The table ends with its sum. 0: none.")
 
 
 _NUMBERS = {
@@ -134,6 +135,7 @@ def is_relevant(view: View, name: str) -> bool:
         "height": view["layout"] != "nc",
         "width": view["layout"] in ("nchw", "nhwc"),
         "parts": view["norm"] == "group",
+        "row": view["back"] == LAST_STEP,
     }
     return needs.get(name, True)
 

@@ -159,6 +159,15 @@ def test_the_last_step_says_what_the_mean_gives_back():
     assert all(colour in shown for colour in get_path_colours(THEMES["light"]))
 
 
+def test_a_marked_row_ends_the_table_with_the_sum_so_far():
+    link = {"x": "3, 1, -1", "dy": "1, 3, 0", "back": str(LAST_STEP)}
+    rows = open_page(row="2", **link).table[0].value
+    assert [name[:1] for name in rows.iloc[:2, 0]] == ["①", "②"]
+    assert list(rows.iloc[2]) == ["**① + ②**", "−0.204", "1.02", "−0.816", "**0**"]
+    whole, last = (open_page(row=row, **link).table[0].value for row in ("0", "3"))
+    assert whole.equals(last)
+
+
 @pytest.mark.parametrize(
     ("given", "taken"),
     [

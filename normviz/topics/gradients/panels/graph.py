@@ -76,7 +76,9 @@ def show_graph(view: View, theme: str) -> None:
                     st.latex(_format_paths_formula(one, theme))
             added = list_step_terms(one, STEPS[step])
             if added:
-                st.table(tabulate_terms(one, STEPS[step], added), border="horizontal")
+                rows = tabulate_terms(one, STEPS[step], added, view["row"])
+                with st.container(key="terms-marked" if _ends_with_row(one, STEPS[step], view["row"]) else "terms"):
+                    st.table(rows, border="horizontal")
             if STEPS[step] == "dmean" and added:
                 st.caption(NO_FOURTH_PATH)
 
@@ -111,10 +113,21 @@ def _format_paths_formula(values: ChainValues, theme: str) -> str:
     return r"\frac{\partial L}{\partial x} = " + " + ".join(added)
 
 
-def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return a table's columns, by name: a row for each term of a gradient and for their sum, and the rows' sums."""
-    total, least = getattr(values, step), _find_zero_threshold(values)
-    rows = terms | ({"**sum**": total} if np.ndim(total) else {})
+def _ends_with_row(values: ChainValues, step: str, row: int) -> bool:
+    """Return True if the table of a step ends with the term of the path with number `row`, and its sum."""
+    return step == STEPS[-1] and row - 1 in values.paths
+
+
+def tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray], row: int = 0) -> dict[str, list[str]]:
+    """Return a table's columns, by name: a row for each term of a gradient and for their sum, and the rows' sums.
+
+    At the last step, the table may end with the term of the path with number `row`: 1 to 3, or 0 for all terms.
+    """
+    total, least, name = getattr(values, step), _find_zero_threshold(values), f"sum: ∂L/∂{step[1:]}"
+    if _ends_with_row(values, step, row) and row < len(PATHS):
+        terms = dict(list(terms.items())[: values.paths.index(row - 1) + 1])
+        name, total = " + ".join(term[0] for term in terms), np.sum(list(terms.values()), axis=0)
+    rows = terms | ({f"**{name}**": total} if np.ndim(total) else {})
     return {
         "d = ∂L/∂x̂" if step == "dx" else "": list(rows),
         **{ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))},
