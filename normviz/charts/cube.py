@@ -19,9 +19,7 @@ from normviz.core.fields import Field, Shape
 from normviz.core.text import format_number
 
 MAX_SIDE_WITH_GRID = 80  # cells along a side; lines between more of them would hide the cells
-MAX_OUTLINED_BOXES = (
-    1_000  # blocks, or parts of a field, that are outlined and named; more would be hidden by their lines
-)
+MAX_OUTLINED_BOXES = 1_000  # blocks, or parts of a field, that are outlined and named; lines would hide more of them
 INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # position of the camera on the first visit
 MAX_TICKED_COPIES = 3  # cubes in a row with numbers along their axes
 MAX_TICKS = 1_000  # most numbers along an axis; the browser omits those without room
@@ -137,7 +135,6 @@ def build_hover_data(
     Args:
         fields: for each copy, the field and the summation field.
         x, xhats: the tensor, and the normalized tensor of each copy.
-        filled: as above.
         stages: the result of `build_stages_data`, for the animation.
         labels: the result of `build_labels_data`; without it nothing is written around the copies.
     """
@@ -218,42 +215,30 @@ def _find_summation_bounds(field: Field | None, summation: Field | None, shape: 
     return summation.compute_bounds(shape)
 
 
-_EMPTY_MESH = {
-    "type": "mesh3d",
-    "x": [],
-    "y": [],
-    "z": [],
-    "i": [],
-    "j": [],
-    "k": [],
-    "hoverinfo": "skip",
-    "flatshading": True,
-}
+_EMPTY_MESH = {"type": "mesh3d", "hoverinfo": "skip", "flatshading": True} | {name: [] for name in "xyzijk"}
 _EMPTY_MESH |= {"lighting": {"ambient": 0.75, "diffuse": 0.4, "specular": 0.05}}
 _EMPTY_LINES = {
     "type": "scatter3d",
-    "x": [],
-    "y": [],
-    "z": [],
     "mode": "lines",
     "hoverinfo": "skip",
     "showlegend": False,
+    "x": [],
+    "y": [],
+    "z": [],
 }
 
 
 def _make_cell_trace(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
     """Return Plotly's mesh trace of the cells with one colour level each; the browser adds corners and triangles."""
-    return dict(
-        type="mesh3d",
-        name="cells",
-        **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
-        intensity=levels.ravel(),
+    return {
+        **_EMPTY_MESH,
         **style_cells(legend, colours),
-        meta=legend.get("rgb"),
-        flatshading=True,
-        lighting=_LIGHTING if legend["kind"] == "plain" else _EVEN_LIGHT,
-        hoverinfo="none",
-    )
+        "name": "cells",
+        "intensity": levels.ravel(),
+        "meta": legend.get("rgb"),
+        "lighting": _LIGHTING if legend["kind"] == "plain" else _EVEN_LIGHT,
+        "hoverinfo": "none",
+    }
 
 
 _LIGHTING = {"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0}
