@@ -12,9 +12,10 @@ from copy import copy
 from dataclasses import dataclass
 from threading import Lock
 
+import numpy as np
 import torch
 
-from normviz.core.fields import OWN, Field, Shape
+from normviz.core.fields import OWN, Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.pointwise import PointwiseFunction
 from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
@@ -29,7 +30,6 @@ class FieldAverage:
     by a banded, row-stochastic matrix.
 
     Attributes:
-        field: the field.
         mixes_examples: True if several examples share a statistic.
         smallest_size: the number of elements of its smallest box.
     """
@@ -46,11 +46,7 @@ class FieldAverage:
             elif rule.kind == "groups":
                 self.groups.append((axis, rule.count_statistics(n)))
             elif rule.kind == "window":
-                index = torch.arange(n)
-                lo, hi = torch.tensor(rule.compute_bounds(n)).T
-                inside = (index >= lo[:, None]) & (index < hi[:, None])
-                inside = inside.to(like)
-                self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
+                self.windows.append((axis, like.new_tensor(make_averaging_matrix(rule, n))))
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return E x, in a shape that broadcasts against x."""
@@ -70,6 +66,13 @@ class FieldAverage:
             along = matrix.mT if transposed else matrix
             x = x @ along.mT if axis == -1 else (along @ x.flatten(axis + 1)).view_as(x) if axis < -2 else along @ x
         return x
+
+
+def make_averaging_matrix(rule: Rule, n: int) -> np.ndarray:
+    """Return the matrix (n, n) that averages along an axis of n elements by a rule."""
+    low, high = rule.compute_bounds(n).T[:, :, None]
+    inside = (np.arange(n) >= low) & (np.arange(n) < high)
+    return inside / inside.sum(1, keepdims=True)
 
 
 _LOADING = Lock()
@@ -201,12 +204,7 @@ class GeneralForm(TrainingForm):
 
 @dataclass
 class PointwiseForm(TrainingForm):
-    """Forward and backward pass of the pointwise scheme x̂ = f(αx + s).
-
-    Attributes:
-        function: f, with its derivative.
-        alpha, shift: α and s.
-    """
+    """Forward and backward pass of the pointwise scheme x̂ = f(αx + s); `alpha` is α and `shift` is s."""
 
     function: PointwiseFunction
     alpha: float
@@ -297,10 +295,6 @@ class WhiteningForm(TrainingForm):
 
     for M vectors in the rows of v and of g = ∂L/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the matrix K of
     `compute_divided_differences`.
-
-    Attributes:
-        groups: of channels.
-        eps: ε.
     """
 
     groups: int

@@ -8,7 +8,7 @@ import torch
 
 from normviz.core.fields import Field, Rule, Shape
 from normviz.core.registry import Scheme
-from normviz.train.gradient import TrainingForm
+from normviz.train.gradient import TrainingForm, make_averaging_matrix
 
 MAX_MATRIX_SIZE = 256
 """The longest pair of axes, N · H or W · C, that is averaged by a matrix: beyond it the product takes too long."""
@@ -22,10 +22,7 @@ class StackedAverage:
 
         E x = A x B,   A = A_N ⊗ A_H,   B = A_W ⊗ A_C        with x as a matrix (N · H, W · C)
 
-    Args:
-        fields: the field of each scheme; None for E = 0.
-        shape: the shape (N, H, W, C).
-        like: a tensor of the type and device.
+    `fields`: one for each scheme; None for E = 0.
     """
 
     def __init__(self, fields: Sequence[Field | None], shape: Shape, like: torch.Tensor) -> None:
@@ -88,15 +85,8 @@ def _stack_matrices(
     """Return every scheme's matrix that averages over two axes, (schemes, n, n) with n = prod(lengths); 0 for None."""
     different = list(dict.fromkeys(rules))
     made = [
-        np.zeros([prod(lengths)] * 2) if each is None else np.kron(*map(_make_matrix, each, lengths))
+        np.zeros([prod(lengths)] * 2) if each is None else np.kron(*map(make_averaging_matrix, each, lengths))
         for each in different
     ]
     of_scheme = torch.tensor([different.index(each) for each in rules], device=like.device)
     return torch.tensor(np.stack(made), dtype=like.dtype, device=like.device)[of_scheme]
-
-
-def _make_matrix(rule: Rule, n: int) -> np.ndarray:
-    """Return the matrix (n, n) that averages along an axis of n elements by a rule."""
-    low, high = rule.compute_bounds(n).T[:, :, None]
-    inside = (np.arange(n) >= low) & (np.arange(n) < high)
-    return inside / inside.sum(1, keepdims=True)
