@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         else format_schemes(demands)
     )
     if not (is_met := bool(find_schemes(demands))):
-        print_message(explain_unmet_demands(demands))
+        print_message(f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}.")
     return 0 if is_met else 1
 
 
@@ -126,11 +126,6 @@ def build_invariance_records(layer: str, weight_keys: tuple[str, ...]) -> list[d
         }
         for kind in take_census(layer, weight_keys)
     ]
-
-
-def explain_unmet_demands(demands: Demands) -> str:
-    """Explain why no scheme meets the demands, and which schemes come nearest."""
-    return f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}."
 
 
 def format_schemes(demands: Demands) -> str:

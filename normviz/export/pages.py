@@ -8,7 +8,7 @@ from normviz.classroom.lessons.lesson_links import canonicalize_values, import_p
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
 from normviz.export.notebook import build_notebook
-from normviz.export.script import PageScript, format_script
+from normviz.export.script import format_script
 from normviz.ui.frame import FORMER_PAGES
 from normviz.ui.link import View, clean_values
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -39,12 +39,6 @@ FITTED_PAGES = ("tensor_lab", "compare", "identities")
 
 FILE_FORMATS: Mapping[str, Callable[[str], str]] = {".py": str, ".ipynb": build_notebook}
 """The kinds of files by the ends of their names: functions from the text of a script to that of the file."""
-
-
-def find_script_builder(page: str) -> Callable[[View], PageScript]:
-    """Import and return the function that builds a page's script from the page's values."""
-    writer: Callable[[View], PageScript] = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}").build_script
-    return writer
 
 
 def read_page_view(link: str) -> tuple[str, View]:
@@ -80,10 +74,10 @@ def read_page_view(link: str) -> tuple[str, View]:
 def format_page_script(page: str, view: View) -> str:
     """Return the Python script of a page's state as text; `page`: key in `SCRIPT_MODULES`.
 
-    Raises:
-        InvalidInput: the page itself can show nothing for these values.
+    Raises InvalidInput if the page itself can show nothing for these values.
     """
-    return format_script(find_script_builder(page)(view), format_page_link(page, view))
+    module = import_module(f"normviz.export.scripts.{SCRIPT_MODULES[page]}")
+    return format_script(module.build_script(view), format_page_link(page, view))
 
 
 def format_page_file(page: str, view: View, suffix: str) -> str:

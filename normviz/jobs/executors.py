@@ -43,7 +43,8 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
     """
     given = environment.get(WORKERS_VARIABLE, "").strip()
     if not given:
-        return _count_cores()
+        # On Linux a container may have fewer cores than the machine.
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not (given.isdecimal() and len(given) <= 4 and 1 <= int(given) <= MAX_WORKERS):
         raise InvalidInput(f"{WORKERS_VARIABLE} is {given[:40]!r}; a whole number from 1 to {MAX_WORKERS} would do.")
     return int(given)
@@ -52,13 +53,6 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
 def count_short_jobs() -> int:
     """Return the number of short jobs to run at a time: `count_workers()`, at most `MAX_SHORT_JOBS`."""
     return min(count_workers(), MAX_SHORT_JOBS)
-
-
-def _count_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux; a container may have fewer than the machine
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class JobControl(Protocol):

@@ -14,10 +14,8 @@ class BatchNorm:
     training computes those of several momenta.
 
     Args:
-        channels: C.
         momenta: the shares of a new batch, as in PyTorch.
         lead: (schemes, networks).
-        eps: ε.
         like: a tensor of their type and device.
 
     Attributes:
@@ -42,9 +40,7 @@ class BatchNorm:
 
     def normalize_in_inference(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
         """Return x̂, x normalized with the running averages of `momenta[momentum_index]`."""
-        mean, variance = (self._reshape_statistic(kept[momentum_index], x) for kept in (self.mean, self.variance))
+        _, *lead, channels = self.mean.shape
+        shape = (*lead, *[1] * (x.ndim - 3), channels)
+        mean, variance = (kept[momentum_index].view(shape) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
-
-    @staticmethod
-    def _reshape_statistic(statistic: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        return statistic.view(*statistic.shape[:2], *[1] * (x.ndim - 3), statistic.shape[-1])

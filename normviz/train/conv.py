@@ -25,9 +25,7 @@ PICTURES_PER_PASS = 64
 class UnitResponse(NamedTuple):
     """Share of pictures on which units are above 0, and deviation of pre-activations: (schemes, networks, H, W) each.
 
-    Attributes:
-        on: the share of pictures for which a unit is above 0.
-        deviation: the root mean square over channels of the standard deviations of pre-activations.
+    The deviation is the root mean square over channels of the standard deviations.
     """
 
     on: torch.Tensor
@@ -107,18 +105,16 @@ class Conv:
                 found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
                 looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
             logits.append(self.classify_units(units))
-        return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
+        responses = []
+        for on, mean, square in looks:
+            variance = (square - mean.square()).clamp(min=0)
+            responses.append(UnitResponse(on.mean(-1), variance.mean(-1).sqrt()))
+        return torch.cat(logits, 2), responses
 
     def compute_logits(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> torch.Tensor:
         """Compute logits (schemes, networks, N, classes) of pictures x (networks or 1, N, H, W); x̂ by `norm_method`."""
         *_, (_, units) = self.iterate_layers(x, norm_method)
         return self.classify_units(units)
-
-
-def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
-    """Return the `UnitResponse` from means over pictures: of units above 0, pre-activations and their squares."""
-    variance = (square - mean.square()).clamp(min=0)
-    return UnitResponse(on.mean(-1), variance.mean(-1).sqrt())
 
 
 def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> torch.Tensor:

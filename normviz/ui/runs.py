@@ -40,11 +40,6 @@ def get_spare_worker() -> SpareWorker:
     return SpareWorker(PREPARATIONS)
 
 
-def is_always_automatic(jobs: Sequence[Any]) -> bool:
-    """Return True: by default, a page's jobs start without a click."""
-    return True
-
-
 @dataclass(frozen=True)
 class RunSource:
     """Source of the jobs of one kind of page: functions that list them, queue them and store their results.
@@ -59,7 +54,7 @@ class RunSource:
     find_missing_jobs: Callable[[Any], Sequence[Any]]
     get_queue: Callable[[Sequence[Any]], JobQueue]
     store_result: ResultCallback
-    is_automatic: Callable[[Sequence[Any]], bool] = is_always_automatic
+    is_automatic: Callable[[Sequence[Any]], bool] = lambda jobs: True
 
 
 @dataclass
@@ -150,12 +145,8 @@ class PageRun:
 def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bool = False) -> PageRun:
     """Return the session's run of the jobs of `source` for the value `shown`; submit missing jobs if they are wanted.
 
-    Args:
-        source: the jobs of this page.
-        shown: the value; the run of another value is replaced by a new one.
-        page: the name of the page, whose sessions extend the lease.
-        key: of the run in the session's state.
-        wanted: True to start a new run at once.
+    A new run replaces that of another value, at `key` in the session; `wanted` starts it at once. Sessions on `page`
+    extend the lease.
     """
     held: PageRun | None = st.session_state.get(key)
     if held is not None and held.shown == shown:

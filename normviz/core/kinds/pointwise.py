@@ -40,10 +40,6 @@ class PointwiseFunction(NamedTuple):
     imports: str = ""
 
 
-def _compute_tanh(u: Array) -> Array:
-    return array_namespace(u).tanh(u)
-
-
 def _compute_tanh_slope(u: Array) -> Array:
     inverse = 1 / array_namespace(u).cosh(u)
     return inverse * inverse
@@ -72,13 +68,9 @@ def _compute_erf(u: Array) -> Array:
     return xp.sign(u) * xp.where(xp.abs(u) < MEET, below, above)
 
 
-def _compute_erf_slope(u: Array) -> Array:
-    return (2 / pi**0.5) * array_namespace(u).exp(-u * u)
-
-
 POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
     "tanh": PointwiseFunction(
-        value=_compute_tanh,
+        value=lambda u: array_namespace(u).tanh(u),
         slope=_compute_tanh_slope,
         slope_latex=r"\frac{{1}}{{\cosh^2({u})}}",
         numpy="np.tanh({u})",
@@ -88,7 +80,7 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
     ),
     "erf": PointwiseFunction(
         value=_compute_erf,
-        slope=_compute_erf_slope,
+        slope=lambda u: (2 / pi**0.5) * array_namespace(u).exp(-u * u),
         slope_latex=r"\frac{{2}}{{\sqrt{{\pi}}}}\,e^{{-({u})^2}}",
         numpy="np.vectorize(erf)({u})",
         numpy_slope="2 / np.sqrt(np.pi) * np.exp(-(({u}) ** 2))",
