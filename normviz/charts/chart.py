@@ -117,13 +117,9 @@ def make_subplots(
     width, height = ((1 - space * (n - 1)) / n for n, space in ((cols, horizontal_spacing), (rows, vertical_spacing)))
     for row in range(rows):
         for col in range(cols):
-            number, left, low = (
-                _format_axis_suffix(row * cols + col),
-                col * (width + horizontal_spacing),
-                rows - 1 - row,
-            )
+            number, low = _format_axis_suffix(row * cols + col), rows - 1 - row
+            left, bottom = col * (width + horizontal_spacing), low * (height + vertical_spacing)
             figure._panels[row + 1, col + 1] = number
-            bottom = low * (height + vertical_spacing)
             x: dict[str, Any] = {"anchor": f"y{number}", "domain": [left, left + width]}
             y: dict[str, Any] = {"anchor": f"x{number}", "domain": [bottom, bottom + height]}
             if shared_xaxes and low:

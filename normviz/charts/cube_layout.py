@@ -79,9 +79,8 @@ def _compute_row_space(shape: Shape, columns: int, column_gap: int) -> int:
     rows, gap = ceil(n / columns), MIN_BLOCK_GAP
     for _ in range(3):
         extent = np.array([columns * (w + column_gap) - column_gap, c, rows * (h + gap) - gap])
-        x, y, z = (
-            compute_side_lengths(extent) / extent
-        )  # how long a cell looks; at first the eye sees 0.23, 0.32 and 0.92 of it upwards
+        # How long a cell looks; at first the eye sees 0.23, 0.32 and 0.92 of it upwards.
+        x, y, z = compute_side_lengths(extent) / extent
         name = 0.07 * extent[2] if rows <= 4 else 0
         gap = min(max(MIN_BLOCK_GAP, ceil((0.23 * w * x + 0.32 * c * y) / (0.92 * z) + name)), 2 * h + MIN_BLOCK_GAP)
     return gap

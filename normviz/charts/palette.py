@@ -2,15 +2,8 @@
 
 from dataclasses import dataclass
 
-ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 HUES = (SKY, ORANGE, GREEN, YELLOW, BLUE, VERMILION, PURPLE)
 """Hues of shared statistics, in order."""
 

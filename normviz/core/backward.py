@@ -99,11 +99,8 @@ def compute_gradients(
     if scheme.summation is None:
         dx = dv
     else:  # a mean over equal boxes with the care of the kernel
-        dx = (
-            dv - apply_transposed_average(dv, scheme.summation)
-            if scheme.summation.windowed_axes
-            else centre(dv, scheme.summation)[0]
-        )
+        has_windows = scheme.summation.windowed_axes
+        dx = dv - apply_transposed_average(dv, scheme.summation) if has_windows else centre(dv, scheme.summation)[0]
     if given != x.dtype:
         dxhat, dv, dx = (xp.astype(step, given) for step in (dxhat, dv, dx))
     return Gradients(dxhat, dv, dx, _sum_to_parameter(dy * result.xhat, gain), _sum_to_parameter(dy, bias), deps)

@@ -287,11 +287,9 @@ class MultipleChoice(Choice):
 
     def format_for_page(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
-        return (
-            super().format_for_page(value)
-            if isinstance(value, str)
-            else ", ".join(map(super().format_for_page, value)) or "none"
-        )
+        if isinstance(value, str):
+            return super().format_for_page(value)
+        return ", ".join(map(super().format_for_page, value)) or "none"
 
     def format_for_link(self, value: Any) -> str:
         return ",".join(value)

@@ -67,12 +67,10 @@ class KindFormulas:
         if scheme.suppression is None:
             return
         square = build_averages(scheme)["B"]
-        summand = (
-            f"({format_mean_subtraction(scheme)})"
-            if scheme.divides_by_variance
-            else f"{format_dividend(scheme)}{square.summand_index}"
-        )
-        name = "variance" if scheme.divides_by_variance else "mean square"
+        if scheme.divides_by_variance:
+            name, summand = "variance", f"({format_mean_subtraction(scheme)})"
+        else:
+            name, summand = "mean square", f"{format_dividend(scheme)}{square.summand_index}"
         yield Formula(name, f"{format_mean_square(scheme)} = {square.prefix}{summand}^2")
 
     def define_xhat(self, scheme: Scheme) -> Iterator[Formula]:

@@ -153,11 +153,9 @@ def _find_layer(
     rows = (row.with_parameters(**parameters) for row in SCHEMES.values() if row.weight is None)
     for row in (scheme, *rows):
         call = getattr(row, attribute)
-        if (
-            call is None
-            or not row.fits(shape)
-            or row.compute_canonical_key(shape) != scheme.compute_canonical_key(shape)
-        ):
+        if call is None or not row.fits(shape):
+            continue
+        if row.compute_canonical_key(shape) != scheme.compute_canonical_key(shape):
             continue
         if (gain is not None and row.gain is None) or (bias is not None and row.bias is None):
             continue

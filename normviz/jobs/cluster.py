@@ -111,9 +111,8 @@ class SchedulerConnection:
         options: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
             if not self._checked:
-                check_versions(
-                    f"The Dask scheduler at {self.address}", self._fetch_versions(options)
-                )  # it unpickles the messages
+                there = self._fetch_versions(options)
+                check_versions(f"The Dask scheduler at {self.address}", there)  # it unpickles the messages
             if not self._list_workers(options):
                 self.client.wait_for_workers(1, timeout=ANSWER_TIMEOUT)
             new = self._list_workers(options) - self._checked
@@ -237,12 +236,8 @@ class SchedulerConnection:
 class Cluster(Executor):
     """Executor that runs jobs on a Dask cluster, with the interface of `ProcessExecutor`.
 
-    It connects for the first job, and again after the connection was lost.
-
-    Args:
-        address: of its scheduler, such as tcp://host:8786.
-
-    Raises InvalidInput if this is no address, or Dask is not installed.
+    It connects to the scheduler's address for the first job, and again after the connection was lost. Raises
+    InvalidInput if this is no address, or Dask is not installed.
     """
 
     def __init__(self, address: str) -> None:

@@ -60,11 +60,8 @@ class JobQueue:
         self._runs: dict[str, JobRun] = {}
         self._requests: WeakSet[JobRequest] = WeakSet()  # held by pages and by their runs
         self._waiting: list[tuple[tuple[int, int], JobRun]] = []  # a heap by turn
-        self._handed, self._round, self._number = (
-            0,
-            0,
-            0,
-        )  # jobs handed to the executor; latest round begun; number of the last request
+        self._handed = 0  # jobs of the executor
+        self._round, self._number = 0, 0  # the latest round begun, and the number of the last request
         self._lock = RLock()
 
     def submit(

@@ -129,11 +129,9 @@ class JobRequest:
         index = self.next_index
         if self.paused and before_turn is not None:
             return runs
-        count = (
-            len(self.jobs)
-            if before_turn is None
-            else before_turn[0] - self.first_round + (self.number < before_turn[1])
-        )
+        count = len(self.jobs)
+        if before_turn is not None:
+            count = before_turn[0] - self.first_round + (self.number < before_turn[1])
         return runs + [name for name, _ in self.jobs[index : max(count, index)]]
 
     @property
