@@ -313,8 +313,7 @@ def check_shape(
 ) -> Shape:
     """Return the shape of a tensor with these axes as a tuple of four positive integers.
 
-    Raises:
-        InvalidInput: not four axes, an empty one, or more than `max_elements` elements.
+    Raises InvalidInput for other than four axes, an empty one, or more than `max_elements` elements.
     """
     try:
         shape = tuple(int(n) for n in shape)

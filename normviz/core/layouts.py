@@ -47,8 +47,7 @@ class ArrayLayout:
     def to_tensor(self, array: Array) -> Array:
         """Return the array with four axes (N, H, W, C); axes that the layout lacks have length 1.
 
-        Raises:
-            InvalidInput: the array has another number of axes.
+        Raises InvalidInput if the array has another number of axes.
         """
         if array.ndim != len(self.axes):
             shape = " × ".join(map(str, array.shape)) or "a number"
@@ -80,10 +79,7 @@ class ArrayLayout:
         """Return γ or β in a shape that broadcasts against the tensor (N, H, W, C).
 
         One axis means one number per channel, wherever the layout has its channels. More axes are those of the array,
-        counted from its end.
-
-        Raises:
-            InvalidInput: more axes than the array has.
+        counted from its end. Raises InvalidInput for more axes than the array has.
         """
         axes = parameter.ndim
         if axes <= 1:

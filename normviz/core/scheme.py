@@ -319,11 +319,7 @@ def _build_with_parameters(key: str, groups: int | None, radius: int | None, alp
 
 
 def make_custom_scheme(summation: Field | None, suppression: Field | None, *, weight: str | None = None) -> Scheme:
-    """Return a scheme that averages over these fields, for a layer with the weight scheme of key `weight`, if any.
-
-    Raises:
-        InvalidInput: the key is not that of a weight scheme.
-    """
+    """Return a scheme that averages over these fields, for a layer with the weight scheme of key `weight`, if any."""
     return SCHEMES["custom"].with_fields(summation, suppression).with_weight_scheme(weight)
 
 

@@ -88,11 +88,7 @@ class SplitSaturationCurve(NamedTuple):
 
 
 def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SaturationCurve:
-    """Compute how x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
-
-    Raises:
-        InvalidInput: a scheme that does not divide.
-    """
+    """Compute how x̂ of an element depends on the contrast of x. Raises InvalidInput if the scheme does not divide."""
     alone = compute_element_steps(x, normalize(x, scheme, 0.0), scheme, index)
     if alone.deviation is None:
         raise InvalidInput(f"{scheme.name} does not divide, so nothing saturates; choose a scheme that does.")
@@ -120,9 +116,8 @@ def build_statistics_row_field(scheme: Scheme) -> Field:
 
 def compute_variance(x: np.ndarray, field: Field) -> np.ndarray:
     """Compute the variance E_B[x²] - E_B[x]² over a field, in the shape of the field's statistics."""
-    v, _ = centre(
-        x, field.with_full_windows
-    )  # a variance does not depend on the mean, and loses fewer digits without it
+    # A variance does not depend on the mean, and loses fewer digits without it.
+    v, _ = centre(x, field.with_full_windows)
     return np.maximum(compute_rms(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
