@@ -108,10 +108,7 @@ def can_train(scheme: Scheme, setting: Setting) -> bool:
 class CompiledTraining:
     """Training of networks, whose schemes `can_train` allows. A call trains up to a step and stores the losses.
 
-    Args:
-        kernels: from `load_kernels`.
-        schemes, setting, problem: what is trained.
-        losses: to be filled, (steps, schemes, networks), on the CPU.
+    `losses`: to be filled, (steps, schemes, networks), on the CPU.
     """
 
     def __init__(

@@ -53,19 +53,12 @@ CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
 """Seconds of a step in float64: CALL for every layer of a block; for every network PRODUCT for each multiplication,
 PATCH for each element of its patches, SUM for each pre-activation, and PARAMETER for each learned number."""
 
-
 TOTAL_DIGITS = 1797
 """The number of digits for training and test."""
 
 
 class TensorSizes(NamedTuple):
-    """Number of elements of one network's tensors: pre-activations and input patches of each layer, and parameters.
-
-    Attributes:
-        sums: elements of the pre-activations of every layer.
-        patches: elements of the input patches of every layer.
-        parameters: learned numbers.
-    """
+    """Number of elements of one network's tensors: pre-activations and input patches of each layer, and parameters."""
 
     sums: list[int]
     patches: list[int]
@@ -148,9 +141,8 @@ def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> 
     """Estimate the seconds of a training on the machine where the constants of this module were measured."""
     blocks = -(-schemes * networks // find_networks_per_block(setting, CPU_BUDGET))
     sums, patches, parameters = compute_tensor_sizes(setting)
-    products = 3 * (
-        setting.width * sum(patches) + DIGIT_CLASSES * sums[-1]
-    )  # forward, and gradients of weights and inputs
+    # Forward, and gradients of weights and inputs.
+    products = 3 * (setting.width * sum(patches) + DIGIT_CLASSES * sums[-1])
     network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + parameters * PARAMETER
     half = 1.0 if setting.storage == "float64" else 0.5
     return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)

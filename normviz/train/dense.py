@@ -95,10 +95,7 @@ class Dense:
     def initialize_from_data(self, x: torch.Tensor) -> None:
         """Set γ and β of weight normalization so that every unit has mean 0 and variance 1 on the mini-batch x.
 
-        Salimans & Kingma 2016, section 3. Other schemes do not change.
-
-        Args:
-            x: pictures (networks or 1, N, pixels).
+        x is (networks or 1, N, pixels). Other schemes do not change. Source: Salimans & Kingma 2016, section 3.
         """
         if not self.from_data:
             return
@@ -134,11 +131,7 @@ class Dense:
     ) -> torch.Tensor:
         """Return error rates (schemes, networks), with each batch of `size` digits normalized by its own statistics.
 
-        Args:
-            pictures: digits (N, pixels).
-            answers: their classes.
-            size: the number of digits normalized together; a smaller rest is left out.
-            digit_orders: the order of the digits for each network, (networks, N).
+        Each network takes the pictures (N, pixels) in its row of `digit_orders`, (networks, N), without a smaller rest.
         """
         order = torch.from_numpy(digit_orders[:, : len(pictures) // size * size]).to(pictures.device)
         return compute_error_rate(

@@ -49,12 +49,7 @@ class Discriminator:
 
     A scheme on activations normalizes a of both layers. A scheme on weights normalizes W of all three: its bound for
     the whole network holds only then (Miyato et al. 2018). γ is learned if the scheme has one, and is 1 otherwise:
-    after a spectral norm it would undo the bound.
-
-    Args:
-        schemes: normalize a, or W.
-        seeds: of the first weights, N(0, 2/fan-in), one network each.
-        plan: the sizes, and ε on activations.
+    after a spectral norm it would undo the bound. The first weights are N(0, 2/fan-in), drawn by the seed.
     """
 
     def __init__(self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: "GanPlan", device: torch.device) -> None:
@@ -144,12 +139,6 @@ class GanTraining:
     The discriminator learns to tell data from generated points, the generator to have its points taken for data. Both
     minimize a cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish when the discriminator is
     right. Networks are stacked by rate and then by seed; a seed has the same first weights, data and z at all rates.
-
-    Args:
-        schemes: of the discriminators.
-        seeds: of the networks, one for each seed and rate.
-        plan: the rates, the data, the sizes and ε.
-        device: of all tensors.
     """
 
     def __init__(self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: GanPlan, device: torch.device) -> None:

@@ -51,13 +51,8 @@ class GroupedBatches(NamedTuple):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return pictures (schemes, networks, N, pixels) and classes (schemes, networks, N) of the batches in `steps`.
 
-        The mini-batches are joined along N. Networks are `network_count` of each seed.
-
-        Args:
-            digits: rows of pixels (digits, pixels).
-            groups: `ONE_CLASS` or `SHUFFLED` for each scheme.
-            network_count: the number of networks of each seed.
-            steps: the mini-batches.
+        The mini-batches are joined along N. `digits`: rows of pixels. `groups`: `ONE_CLASS` or `SHUFFLED` for each
+        scheme. `network_count`: the number of networks of each seed.
         """
         chosen, labels = (
             torch.from_numpy(each[list(groups)][:, :, steps]).flatten(2).to(digits.device).repeat(1, network_count, 1)
@@ -77,11 +72,7 @@ def measure_group_errors(
 ) -> torch.Tensor:
     """Return error rates (schemes, networks) on pictures in groups: on blank ones if `only_blank`, else on all others.
 
-    Args:
-        network: the stack.
-        pictures: joined mini-batches, (schemes, networks, N, pixels), each group normalized by itself.
-        labels: their classes, (schemes, networks, N).
-        only_blank: True to count the answers to blank pictures, False to count those to all others.
+    The pictures are joined mini-batches, (schemes, networks, N, pixels); each group is normalized by itself.
     """
     counts = (pictures.amax(-1) == 0) == only_blank
     with torch.no_grad():

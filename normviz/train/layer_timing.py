@@ -80,9 +80,7 @@ class TimedLayer:
         shape = [n if axis in (scheme.gain or ()) else 1 for axis, n in zip(scheme.axes, x.shape, strict=True)]
         if first:
             shape = [shape[0], shape[3], *shape[1:3]]
-        sizes = (
-            shape[1:] if len(scheme.gain or ()) > 1 else [prod(shape)]
-        )  # a γ with one number per channel has one axis
+        sizes = shape[1:] if len(scheme.gain or ()) > 1 else [prod(shape)]  # one axis for one number per channel
         self.gain = torch.ones(sizes, device=x.device, requires_grad=True)
         self.bias = None if scheme.bias is None else torch.zeros(sizes, device=x.device, requires_grad=True)
         self.gradient = torch.ones_like(self.x)

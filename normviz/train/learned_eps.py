@@ -18,10 +18,7 @@ from normviz.train.norm import NormLayer
 class LearnedEpsNorm(NormLayer):
     """Normalization layer with a learned ε = s² for each scheme and network.
 
-    Args:
-        schemes: as for `NormLayer`; all of the general form.
-        initial_eps: ε of each scheme before training, above 0.
-        networks: the number of networks of each scheme.
+    All schemes are of the general form; `initial_eps` is the ε of each before training, above 0.
 
     Attributes:
         root: s, (schemes, networks).

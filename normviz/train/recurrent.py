@@ -105,10 +105,8 @@ class Recurrent:
 
         Inference at steps beyond those of training uses the statistics of the last step.
 
-        Args:
-            x: (networks or 1, mini-batches, N, steps, inputs).
-            active_counts: the number of sequences of every mini-batch that are as long, by step; these come first.
-            norm_method: a method of `NormLayer`.
+        x is (networks or 1, mini-batches, N, steps, inputs). `active_counts`: the number of sequences of every
+        mini-batch that are as long, by step; these come first.
         """
         back, into = self._normalize_weights()
         driven = self.normalize_inputs(x, norm_method) if self.sequence else None

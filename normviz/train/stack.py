@@ -59,9 +59,6 @@ class StackNormalizer:
 
     Args:
         schemes: one for each position of the first axis; None normalizes nothing.
-        shape: the shape (N, H, W, C).
-        dtype: what input and output are rounded to.
-        eps: ε.
         like: a tensor of the type and device.
         stacked: ascending positions of schemes that one `StackedForm` computes.
     """

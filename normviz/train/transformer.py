@@ -122,9 +122,7 @@ class Transformer:
     def iterate_streams(self, x: torch.Tensor, norm_method: NormCall = NormLayer.__call__) -> Iterator[torch.Tensor]:
         """Yield the residual stream (placements, networks, N, tokens, 1, channels) before and after each branch.
 
-        Args:
-            x: pictures (networks or 1, N, rows, pixels).
-            norm_method: a method of `NormLayer`.
+        x are pictures (networks or 1, N, rows, pixels).
         """
         tokens = (x.flatten(1, 2) @ self.embedding).unflatten(2, x.shape[1:3]) + self.positions.unsqueeze(2)
         stream = tokens.unsqueeze(-2)

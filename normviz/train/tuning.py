@@ -56,11 +56,7 @@ def make_tuning_tasks(
 ) -> tuple[TuningTask, TuningTask]:
     """Return the first and the second `TuningTask` of this name; the second one has `examples` digits per network.
 
-    Args:
-        name: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
-        seeds: of the networks.
-        examples: training digits of the second task for each network.
-        device: of all tensors.
+    `name`: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
     """
     tasks = []
     for second in (False, True):
@@ -81,11 +77,8 @@ def make_tuning_tasks(
 class TunedNetworks:
     """Stack of pretrained dense networks, one per method of fine-tuning and seed, with classifiers for two tasks.
 
-    Args:
-        seeds: of the first weights, N(0, 2/fan-in), one network each.
-        widths: units of the normalized layers.
-        momentum: of the running averages.
-        eps: ε.
+    The first weights are N(0, 2/fan-in), drawn by the seed. `widths`: units of the normalized layers. `momentum`: of
+    the running averages.
     """
 
     def __init__(
@@ -132,10 +125,7 @@ class TunedNetworks:
     ) -> torch.Tensor:
         """Return the error rates (methods, networks) in inference on unseen pictures of the old or the `new` task.
 
-        Args:
-            unseen: pictures (1, digits, pixels) and their classes (digits,).
-            new: True for the classifier of the new task.
-            momentum_index: of the momentum whose running averages normalize.
+        `unseen`: pictures (1, digits, pixels) and their classes. `momentum_index`: of the averages that normalize.
         """
         pictures, classes = unseen
         return compute_error_rate(
