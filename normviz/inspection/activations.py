@@ -32,15 +32,8 @@ def record(model: nn.Module, batch: Any, path: str | Path) -> ModelReport:
     and β, in at most 5 MB. Of each layer up to 2,048 activations are saved, at even spacing along every axis; of groups
     whole ones. Nothing is pickled.
 
-    Args:
-        model, batch: as in `inspect`.
-        path: the file, whose name ends in .npz.
-
-    Returns:
-        The report.
-
-    Raises:
-        InvalidInput: a model that cannot be inspected, one of too many layers, or a file that cannot be written.
+    Model and batch are as in `inspect`. Raises InvalidInput for a model that cannot be inspected, one of too many
+    layers, or a file that cannot be written.
 
     >>> import tempfile, torch, normviz
     >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8))

@@ -22,13 +22,7 @@ PRECISION_LIMIT = 0.1
 
 @dataclass(frozen=True)
 class ModelFinding:
-    """Finding on one layer, or on the whole model if `layer` is empty: what was measured.
-
-    Attributes:
-        key: the kind of problem, a key of `PROBLEMS`.
-        layer: the layer's name.
-        finding: what was measured, in a sentence.
-    """
+    """Finding on one layer, or on the whole model if `layer` is empty; `key` is that of its kind in `PROBLEMS`."""
 
     key: str
     layer: str

@@ -13,10 +13,8 @@ from normviz.inspection.recording import keep_state
 def measure_batch_influence(model: nn.Module, batch: Any) -> float:
     """Return how much the first output changes when all other examples do, over the outputs' standard deviation.
 
-    The model is in its current mode; it is copied, and stays as it is.
-
-    Raises:
-        InvalidInput: fewer than two examples, or a model that cannot be copied or fails on the batch.
+    The model is in its current mode; it is copied, and stays as it is. Raises InvalidInput for fewer than two examples,
+    or a model that cannot be copied or fails on the batch.
     """
     copied, batch = model_copy.copy_model(model), model_copy.convert_batch(batch)
     size = model_copy.find_batch_size(batch)

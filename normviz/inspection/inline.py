@@ -43,12 +43,8 @@ MAX_OPERATIONS = 60
 class Operation:
     """One tensor operation of a forward pass, with its arguments and output.
 
-    Attributes:
-        name, function: the operation.
-        args, named: its arguments.
-        output: its output.
-        place, around: the name of the module whose forward pass calls it, and the module.
-        weight_calls: the number of calls that made channels before it.
+    `place` and `around` are the name of the module whose forward pass calls it, and the module. `weight_calls` is the
+    number of calls that made channels before it.
     """
 
     name: str

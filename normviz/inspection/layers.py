@@ -115,11 +115,7 @@ def build_layer_report(
 ) -> LayerReport:
     """Return the report on a layer from its `call` in training, its call in `inference`, and what its probe found.
 
-    Args:
-        call, inference: the call in training and in inference; None if it is not made there.
-        roles: the meaning of its axes.
-        probe: what probing the call in training found.
-        constant: its statistics if they are constant in training too.
+    `inference` is None if the call is not made there; `constant`: its statistics if they are constant in training too.
     """
     text = roles.make_layout(call.x.ndim)
     layout = parse_layout(" ".join(text))

@@ -17,10 +17,7 @@ def copy_model(model: nn.Module) -> nn.Module:
     """Return a copy of a model on the CPU in float64, with its modes, buffers and hooks.
 
     Tensors that PyTorch cannot copy, such as a weight that a hook computes, are detached first. Objects that cannot be
-    copied, such as locks, are shared.
-
-    Raises:
-        InvalidInput: not a module, or one that cannot be copied.
+    copied, such as locks, are shared. Raises InvalidInput for no module, or one that cannot be copied.
     """
     if not isinstance(model, nn.Module):
         raise InvalidInput(f"the model is a {type(model).__name__}; a torch.nn.Module is needed.")
@@ -92,8 +89,7 @@ def split_arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def call_model(model: nn.Module, batch: Any) -> Any:
     """Return the output of a model on a batch, computed without gradients and with the random numbers of seed 0.
 
-    Raises:
-        InvalidInput: the model fails on this batch.
+    Raises InvalidInput if the model fails on this batch.
     """
     arguments, named = split_arguments(batch)
     try:
@@ -173,8 +169,7 @@ def use_seed_zero() -> Iterator[None]:
 def find_batch_size(batch: Any) -> int:
     """Return the number of examples in a batch: the length of the first axis of the first tensor.
 
-    Raises:
-        InvalidInput: no tensor with an axis.
+    Raises InvalidInput if no tensor has an axis.
     """
     sizes = [tensor.shape[0] for tensor in list_tensors(batch) if tensor.ndim]
     if not sizes or sizes[0] == 0:

@@ -76,11 +76,7 @@ def probe_function(
 ) -> Probe | None:
     """Return what a function with these parameters computes, by its outputs; None if it is no normalization.
 
-    Args:
-        compute: the function.
-        shape: the shape of its input.
-        parameters: the tensors that the function may learn; they are changed while it is probed.
-        is_fixed: True if the function takes no other shape.
+    The parameters are changed while it is probed. `is_fixed`: True if the function takes no other shape.
     """
     shape = tuple(shape) if is_fixed else choose_probe_shape(compute, shape)
     x = _draw(shape, 0)

@@ -22,13 +22,8 @@ def list_probed_schemes(
 ) -> list[Scheme]:
     """Return the schemes that compute what `probe` found; the usual one for these `heads` and `learns` comes first.
 
-    Args:
-        probe: what was found.
-        layout: the axes of the array.
-        shape: the four lengths of the tensor.
-        is_weight: True for schemes of the weights.
-        heads: the number of heads into which the channels are cut; 0 if they are not.
-        learns: True if the layer has learned numbers.
+    `heads`: the number of heads into which the channels are cut; 0 if they are not. `learns`: True if the layer has
+    learned numbers.
     """
     if probe.form in POINTWISE:
         return [SCHEMES[POINTWISE[probe.form]]]
