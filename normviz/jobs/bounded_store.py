@@ -12,12 +12,8 @@ Value = TypeVar("Value")
 class BoundedStore(Generic[Key, Value]):
     """Thread-safe mapping that holds at most a fixed number of values and drops the least recently used ones.
 
-    Attributes:
-        version: a number that grows with every change of a value.
-
-    Args:
-        limit: the maximal number of values.
-        replaces: returns True if a new value replaces an old one of the same key; by default always.
+    `version` grows with every change of a value. `replaces` returns True if a new value replaces an old one of the same
+    key; by default always.
     """
 
     def __init__(self, limit: int, replaces: Callable[[Value, Value], bool] = lambda new, old: True) -> None:

@@ -26,8 +26,7 @@ def create_default_queue(
     """Create the queue for long jobs without a result, which run on the configured Dask cluster, or in processes here.
 
     Args:
-        workers: the number of processes on this machine, without a cluster.
-        jobs_per_request: the maximal number of jobs of one request that these processes run at a time.
+        workers, jobs_per_request: of the processes on this machine, without a cluster.
         has_result: returns True if a job has its result already.
         speed_estimator: of this machine; a cluster measures its own.
         spare_worker: gives the processes; without it, new ones are started.

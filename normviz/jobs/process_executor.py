@@ -57,11 +57,7 @@ class IdleWorkerLost(WorkerLost):
 
 
 class WorkerProcess:
-    """Worker process that runs one job at a time.
-
-    Args:
-        initializer: a function that the process calls first.
-        preparations: functions that it then calls while it has no job.
+    """Worker process that runs one job at a time; it first calls `initializer`, and `preparations` while it has no job.
 
     Attributes:
         number: the id of the process.
@@ -169,11 +165,7 @@ class WorkerProcess:
 
 
 class SpareWorker:
-    """Worker process without a job, ready for the next executor that needs one; safe in threads.
-
-    Args:
-        preparations: functions that it calls while it has no job.
-    """
+    """Worker process without a job, ready for the next executor that needs one; safe in threads."""
 
     def __init__(self, preparations: Sequence[Callable[[], object]] = ()) -> None:
         self._start, self._lock = partial(WorkerProcess, limit_to_one_core, preparations), Lock()

@@ -64,12 +64,7 @@ def find_results_path() -> Path:
 
 
 class DamagedFile(Exception):  # noqa: N818 - the name says what it is
-    """Error for a cache file that is damaged or incomplete.
-
-    Attributes:
-        inode: of the file.
-        is_empty: True if the file has no content.
-    """
+    """Error for a cache file that is damaged or incomplete, with its inode; `is_empty`: it has no content."""
 
     def __init__(self, inode: int, is_empty: bool) -> None:
         super().__init__("the file is damaged")
@@ -83,12 +78,8 @@ class ResultCache:
     that once on stderr and is empty. A damaged result counts as missing. A damaged file is renamed, with a line on
     stderr, and a new one is begun.
 
-    Attributes:
-        failed: True if the last result could not be written.
-
-    Args:
-        path: the file; by default `find_results_path()`.
-        max_bytes: of all results.
+    `failed` is True if the last result could not be written. The default path is `find_results_path()`; `max_bytes` is
+    the size of all results.
     """
 
     def __init__(self, path: Path | None = None, max_bytes: int = DEFAULT_MAX_BYTES) -> None:

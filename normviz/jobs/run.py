@@ -19,15 +19,8 @@ def run_missing_jobs(
 ) -> None:
     """Run the jobs that have no complete result in the archive, store their results there, and wait for all.
 
-    Args:
-        jobs: the jobs, finished or not.
-        archive: stores the results, also the finished jobs of an interrupted run.
-        make_queue: returns a queue for a number of jobs.
-        show_progress: True to show a progress bar on stderr.
-
-    Raises:
-        JobsFailed: a job failed.
-        KeyboardInterrupt: with words on the finished jobs.
+    `make_queue` returns a queue for a number of jobs. The progress bar is on stderr. Raises JobsFailed if a job failed,
+    and KeyboardInterrupt with words on the finished jobs, which the archive keeps.
     """
     missing = archive.find_missing_jobs(jobs)
     if not missing:

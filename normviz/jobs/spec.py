@@ -17,9 +17,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 class JobStep(Generic[Result_co]):
     """State of a job after a step: the finished share, 0 to 1, and a function that returns the partial result.
 
-    Attributes:
-        share: the finished share, 0 to 1.
-        result: returns the result so far, as plain data. It is called for few steps, so that most steps cost nothing.
+    The result is plain data. The function is called for few steps, so that most steps cost nothing.
     """
 
     share: float

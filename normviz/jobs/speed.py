@@ -86,8 +86,7 @@ class Countdown:
 class SpeedEstimator:
     """Estimator of the ratio of measured to modelled seconds for each kind of job; safe in threads.
 
-    Args:
-        guess: returns the expected ratio of a kind before one of its jobs has run.
+    `guess` returns the expected ratio of a kind before one of its jobs has run.
     """
 
     def __init__(self, guess: Callable[[], float] = lambda: 1.0) -> None:
