@@ -46,10 +46,8 @@ def read_shipped_lessons(language: str = DEFAULT_LANGUAGE) -> dict[str, Lesson]:
 def load_lessons(environment: Mapping[str, str], language: str = DEFAULT_LANGUAGE) -> dict[str, Lesson]:
     """Load all lessons by key: first the app's own, then those in the folder that NORMVIZ_LESSONS names.
 
-    A teacher's own lessons are in one language.
-
-    Raises:
-        InvalidInput: the folder cannot be read, or a file in it is not a lesson; a line for every mistake.
+    A teacher's own lessons are in one language. Raises InvalidInput if the folder cannot be read, or a file in it is no
+    lesson, with a line for every mistake.
     """
     folder = environment.get(LESSONS_VARIABLE)
     if not folder:

@@ -12,13 +12,7 @@ LESSON_PARAM = "lesson"
 
 @dataclass(frozen=True)
 class LessonAnswer:
-    """One of the answers to choose from.
-
-    Attributes:
-        text: the answer.
-        reason: why it is right or wrong, shown once it is chosen.
-        is_right: True if it is right.
-    """
+    """One of the answers to choose from, and the reason why it is right or wrong, shown once it is chosen."""
 
     text: str
     reason: str
@@ -67,15 +61,7 @@ class TeacherNote:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson, as one file describes it.
-
-    Attributes:
-        key: in links and commands; the name of the file without ".toml".
-        title, about: its name, and a line on it.
-        minutes: how long it takes.
-        note: for teachers.
-        steps: at most `MAX_STEPS`.
-    """
+    """A lesson, as one file describes it: its key is the name of the file without ".toml"; `about` is a line on it."""
 
     key: str
     title: str

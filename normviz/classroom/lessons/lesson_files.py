@@ -114,11 +114,7 @@ def _format_toml_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> 
 
 
 class LessonChecker:
-    """Checker of a lesson's values against their rules, which collects the mistakes.
-
-    Attributes:
-        mistakes: lines of file, line and reason.
-    """
+    """Checker of a lesson's values against their rules; `mistakes` are lines of file, line and reason."""
 
     def __init__(self, name: str, lines: Mapping[LocationInFile, int]) -> None:
         self.name, self.lines = name, lines

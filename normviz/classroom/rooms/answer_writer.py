@@ -15,8 +15,7 @@ RecordAnswers = Callable[[Sequence[Answer]], Awaitable[Sequence[int | RefusedReq
 class AnswerWriter:
     """Writer of answers, for one event loop: answers that arrive during a transaction are recorded in the next one.
 
-    Args:
-        record: records answers, all or none.
+    `record` records answers, all or none.
     """
 
     def __init__(self, record: RecordAnswers) -> None:

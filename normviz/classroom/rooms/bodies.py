@@ -33,11 +33,8 @@ def read_question(
 ) -> Question:
     """Return the question that a request's body holds, or that one of `question_makers` builds. Raises RefusedRequest.
 
-    Args:
-        body: {"text", "answers"} with optional "right", "why" and "link", or a name of `question_makers` and a key.
-        parse_link: returns the link as path and query, or raises RefusedRequest.
-        question_makers: by name, functions that return the question of a key: of a cell of Table 1, of a lesson's step.
-        language: of the questions of `question_makers`.
+    The body is {"text", "answers"} with optional "right", "why" and "link". Or it is a name of `question_makers` and a
+    key, of a cell of Table 1 or of a lesson's step.
     """
     for name, make in question_makers.items():
         if name in body:

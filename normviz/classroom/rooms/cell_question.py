@@ -18,10 +18,8 @@ from normviz.topics.table1.table import Cell, build_cells
 def make_cell_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     """Return the question of a cell of Table 1, such as "batch.dataset-rescaling", in the page's default setting.
 
-    It is in English if it has no translation, as outside of the first rows.
-
-    Raises:
-        RefusedRequest: there is no such cell, or nothing can be said of it.
+    It is in English if it has no translation, as outside of the first rows. Raises RefusedRequest if there is no such
+    cell, or nothing can be said of it.
     """
     scheme_key, _, change_key = key.partition(".")
     if scheme_key not in NAMED_SCHEMES or change_key not in TRANSFORMATIONS:

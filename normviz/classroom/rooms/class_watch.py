@@ -38,11 +38,7 @@ class StateReader:
 
 
 class ClassWatch:
-    """Reader of the states of one server's classes, which lets requests wait for a change; for one event loop.
-
-    Args:
-        read_state, read_versions: read from the database.
-    """
+    """Reader of the states of one server's classes, which lets requests wait for a change; for one event loop."""
 
     def __init__(self, read_state: ReadState, read_versions: ReadVersions) -> None:
         self._read_state, self._read_versions = read_state, read_versions

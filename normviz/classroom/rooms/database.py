@@ -106,11 +106,7 @@ def read_database_url(environment: Mapping[str, str]) -> URL:
 
 
 class Database:
-    """Connections to the database of classes, for any number of threads.
-
-    Args:
-        url: as from `read_database_url`. The tables are created if they are not there.
-    """
+    """Connections to the database of classes, for any number of threads; missing tables are created."""
 
     def __init__(self, url: URL) -> None:
         self.is_sqlite = url.get_backend_name() == "sqlite"

@@ -10,8 +10,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE
 def make_lesson_question(key: str, language: str = DEFAULT_LANGUAGE) -> Question:
     """Return the question of a step of a lesson, such as "batch-or-layer.2", with a link to the step and its answer.
 
-    Raises:
-        RefusedRequest: there is no such step.
+    Raises RefusedRequest if there is no such step.
     """
     place = LessonPlace.parse(key)
     lesson = place and get_lessons(language).get(place.key)

@@ -10,17 +10,10 @@ from normviz.classroom.rooms.records import RefusedRequest
 def parse_own_link(text: str, host: str, base_path: str, pages: Collection[str]) -> str:
     """Return a link to one of the app's pages as path and query; raise RefusedRequest for any other.
 
+    The link may lack the address of the server, `host`. `base_path` is "" for none; the default page is called "".
+
     >>> parse_own_link("https://norm.example.edu/course/compare?n=2#a", "norm.example.edu", "/course", ["compare"])
     '/compare?n=2'
-
-    Args:
-        text: the link, with or without the address of the server.
-        host: of the request.
-        base_path: of the app, "" for none.
-        pages: names of the pages, "" for the default one.
-
-    Raises:
-        RefusedRequest: the link leads elsewhere.
     """
     refused = RefusedRequest(400, "link")
     if len(text) > MAX_LINK_LENGTH:

@@ -9,13 +9,7 @@ MAX_REMEMBERED = 50_000
 
 
 class RateLimit:
-    """Limit on the events of each address within a period, which begins with its first event.
-
-    Args:
-        limit: events in a period.
-        seconds: length of a period.
-        clock: the time in seconds.
-    """
+    """Limit on the events of each address within a period of some seconds, which begins with its first event."""
 
     def __init__(self, limit: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit, self.seconds, self._clock = limit, seconds, clock

@@ -11,10 +11,7 @@ from normviz.describe.interface_words import DEFAULT_LANGUAGE, fill_words, get_w
 class RefusedRequest(Exception):  # noqa: N818 - the name says what it is
     """Error for a request that the server refuses, with the HTTP status and the reason.
 
-    Attributes:
-        status: of the response, 4xx.
-        name: of the reason among the words for refusals.
-        values: what is filled into these words.
+    `name` is that of the reason among the words for refusals, into which `values` are filled.
     """
 
     def __init__(self, status: int, name: str, **values: str | int) -> None:
@@ -31,8 +28,6 @@ class Question:
     """Question to a class, with its answers.
 
     Attributes:
-        text: the question.
-        answers: the answers to choose from.
         right: index of the right answer, None if there is none.
         why: reason of the right answer, "" for none.
         link: of the page that shows the answer, "" for none.

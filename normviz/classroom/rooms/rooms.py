@@ -25,12 +25,7 @@ STORE_THREADS = 4
 class Rooms:
     """Classes of one server: their store in threads, the limits of each address, and the requests that wait.
 
-    Attributes:
-        writer: records answers.
-        watch: knows the states.
-
-    Args:
-        open_store: opens the store; called in a thread, by the first request.
+    The first request opens the store, in a thread.
     """
 
     def __init__(self, open_store: Callable[[], ClassStore]) -> None:

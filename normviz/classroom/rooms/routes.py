@@ -45,10 +45,7 @@ class ClassRequest:
     """Request to a class, with an admitted code and the JSON object of its body.
 
     Attributes:
-        rooms: the classes of this server.
-        code: of the class.
         secret: as it was sent, "" if it was not.
-        body: the object of JSON.
         query: values of the address.
         language: that the client asks for, of questions and refusals.
     """

@@ -25,10 +25,6 @@ class ClassStore:
     """Store of classes in a database, for any number of threads, processes and servers.
 
     Methods raise RefusedRequest for an unknown code and for a wrong secret, besides their own reasons.
-
-    Args:
-        database: it holds them.
-        clock: the time in seconds, by which classes end.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:

@@ -29,8 +29,7 @@ def build_site(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of each file of the static site, index.html last; `draw(link)` returns `StepPart`s.
 
-    Raises:
-        InvalidInput: plotly is not installed, or the state of a link cannot be drawn.
+    Raises InvalidInput if plotly is not installed, or the state of a link cannot be drawn.
     """
     lessons = list(lessons)
     links = [link for lesson in lessons for step in lesson.steps for link in (step.link, step.reveal) if link]

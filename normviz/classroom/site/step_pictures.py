@@ -25,10 +25,8 @@ PAGE_PICTURES: dict[str, Callable[[View], list[StepPart]]] = {
 def draw_step_picture(link: str) -> list[StepPart]:
     """Return the figures and texts of a link's page as `StepPart`s; [] for a page that needs a server.
 
-    A heading is left out if the link hides the answer.
-
-    Raises:
-        InvalidInput: the values of the link do not fit each other.
+    A heading is left out if the link hides the answer. Raises InvalidInput if the values of the link do not fit each
+    other.
     """
     page, values = split_page_link(link)
     if page not in PAGE_PICTURES:
