@@ -62,18 +62,9 @@ def measure_claims(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Measure claims, reusing the results in `archive`; return their records, and a dict of errors by claim id.
 
-    Checks run in this process on one core, as in a worker. Experiments are jobs; the archive caches their results.
-
-    Args:
-        claims: the claims.
-        seed: the first seed.
-        show_progress: True to show a progress bar on stderr.
-        archive: stores the results of experiments.
-        make_queue: returns a queue for a number of jobs.
-
-    Raises:
-        JobsFailed: a job failed.
-        InvalidInput: the seed is not from 0 to SEED_BOUND - 1.
+    Checks run in this process on one core, as in a worker. Experiments are jobs; the archive caches their results, and
+    `make_queue` returns a queue for a number of jobs. Raises JobsFailed if a job failed, and InvalidInput if the seed
+    is not from 0 to SEED_BOUND - 1.
     """
     if not 0 <= seed < SEED_BOUND:
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEED_BOUND - 1} would do.")

@@ -29,8 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 def load_model(source: str) -> tuple[Any, Any]:
     """Return the model and batch that a function returns; `source`: "module:function", also of the working folder.
 
-    Raises:
-        InvalidInput: no such module or function, one that fails, or a result that is no pair.
+    Raises InvalidInput for no such module or function, one that fails, or a result that is no pair.
     """
     name, separator, function = source.partition(":")
     if not separator or not name or not function:

@@ -30,8 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, check or write lessons as the options say; return the exit code, 2 if a checked file has mistakes.
 
-    Raises:
-        InvalidInput: a lesson in `NORMVIZ_LESSONS` is broken, or no lesson has the key of the handout.
+    Raises InvalidInput if a lesson in `NORMVIZ_LESSONS` is broken, or no lesson has the key of the handout.
     """
     if arguments.check:
         return check_files(arguments.check)
@@ -57,10 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 def write_site(lessons: Iterable[Lesson], folder: Path, language: str) -> None:
     """Write a web site of the lessons, with its interface in a language, into a folder; it needs no server.
 
-    A line on stderr names each link that has no picture.
-
-    Raises:
-        InvalidInput: the folder or a file cannot be written.
+    A line on stderr names each link that has no picture. Raises InvalidInput if the folder or a file cannot be written.
     """
     from normviz.classroom.site.site import PICTURE_FOLDER, build_site  # the other options do not wait for it
     from normviz.classroom.site.step_pictures import draw_step_picture

@@ -43,8 +43,7 @@ def parse_address(text: str) -> str:
 def run(arguments: argparse.Namespace) -> None:
     """Serve the app until it is interrupted, from any folder.
 
-    Raises:
-        InvalidInput: a library is missing, an environment variable has an invalid value, or a lesson is broken.
+    Raises InvalidInput if an environment variable has an invalid value, or a lesson is broken.
     """
     check_environment(os.environ)
     if os.environ.get(LESSONS_VARIABLE):

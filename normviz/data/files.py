@@ -102,11 +102,7 @@ def is_likely_channels_first(shape: Sequence[int]) -> bool:
 
 
 def read_npy(content: bytes) -> np.ndarray:
-    """Read the array of a .npy file. Raises InvalidInput for a false header, or objects, which are never unpickled.
-
-    Raises:
-        InvalidInput: not a .npy file, an object array, or a file that is cut off.
-    """
+    """Read the array of a .npy file. Raises InvalidInput for a false header, or objects, which are never unpickled."""
     stream = io.BytesIO(content)
     with rephrase_errors("this is not a .npy file that NumPy wrote; save one with numpy.save."):
         version = np.lib.format.read_magic(stream)
@@ -128,8 +124,7 @@ def read_npy(content: bytes) -> np.ndarray:
 def read_npz(content: bytes, max_arrays: int = MAX_ARRAYS) -> dict[str, np.ndarray]:
     """Read the arrays of a .npz file by their names, each with `read_npy`.
 
-    Raises:
-        InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
+    Raises InvalidInput for no .npz file, one of too many bytes or arrays, or what `read_npy` raises.
     """
     if len(content) > MAX_UNPACKED_BYTES:
         raise InvalidInput(f"the file has more than the {MAX_UNPACKED_BYTES:,} bytes of a .npz file that are read.")

@@ -65,9 +65,8 @@ def _reduce_picture(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray,
             f"the picture has {width} × {height} pixels: too narrow to be averaged to {max_numbers:,} numbers."
         )
     k = _choose_block_size(image, channels, max_numbers)
-    scale = max(
-        s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4)
-    )  # leaves blocks of 4 × 4, so that sizes stay near the limit
+    # This leaves blocks of 4 × 4, so that sizes stay near the limit.
+    scale = max(s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4))
     image.draft(None, (width // scale, height // scale))  # which .png leaves as it is
     small = _average_blocks(image, mode, _choose_block_size(image, channels, max_numbers))[np.newaxis] / white
     notes = () if k == 1 else (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",)

@@ -60,8 +60,7 @@ def encode_recording(report: Mapping[str, Any], layers: Mapping[str, RecordedLay
 def read_model_file(name: str, content: bytes) -> ModelFile:
     """Read the report and the recorded arrays of a model's .json or .npz file, without checking the report.
 
-    Raises:
-        InvalidInput: a file that is too large, not what its name says, or without a report.
+    Raises InvalidInput for a file that is too large, not what its name says, or without a report.
     """
     check_upload_size(name, content)
     suffix = name.lower().rpartition(".")[2]
@@ -79,8 +78,7 @@ def read_model_file(name: str, content: bytes) -> ModelFile:
 def parse_json(content: bytes) -> Any:
     """Parse UTF-8 bytes of JSON and return the value.
 
-    Raises:
-        InvalidInput: too many bytes, no JSON, NaN or infinite numbers, or values nested too deeply.
+    Raises InvalidInput for too many bytes, no JSON, NaN or infinite numbers, or values nested too deeply.
     """
     if len(content) > MAX_REPORT_BYTES:
         size = f"{len(content) / 2**20:.1f} MB"

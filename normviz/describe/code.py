@@ -18,8 +18,7 @@ from normviz.core.scheme import Scheme
 def format_as_code(value: object) -> str:
     """Return a value as Python code: text unchanged, numbers and tuples of numbers by their repr.
 
-    Raises:
-        TypeError: anything else, which could only stand in code by mistake.
+    Raises TypeError for anything else, which could only stand in code by mistake.
     """
     if isinstance(value, str):
         return value
@@ -52,11 +51,7 @@ def format_argument_code(scheme: Scheme, x: str) -> str:
 
 
 def render_template(template: str, **facts: object) -> str:
-    """Return the text of a code template in the folder `templates`, filled in with these values.
-
-    Raises:
-        jinja2.UndefinedError: the template uses a fact that is not given.
-    """
+    """Return the text of a code template in the folder `templates`; raise UndefinedError for a fact that is missing."""
     return _TEMPLATES.get_template(template).render(facts)
 
 

@@ -34,10 +34,8 @@ def convert_to_mathml(latex: str) -> str:
     r"""Convert LaTeX to the content of a MathML element `math`: fractions, roots, accents, indices, letters, names.
 
     \num{name} is the place of a number: an empty `mn` with the attribute data-number. \num*{name} adds data-bracketed:
-    a negative number there has brackets. \part{name}{…} is a row with the attribute data-part.
-
-    Raises:
-        ValueError: anything else.
+    a negative number there has brackets. \part{name}{…} is a row with the attribute data-part. Raises ValueError for
+    anything else.
     """
     tokens = _TOKEN.findall(latex)[::-1]
     content = "".join(_convert_terms(tokens))

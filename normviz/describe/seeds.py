@@ -32,12 +32,9 @@ COMPARISON_RULES = (
 
 
 class MeanDifference(NamedTuple):
-    """Mean difference of two results over the same seeds, with its 95% interval and p-value.
+    """Mean difference of two results over the same seeds, with half the width of its 95% interval and its p-value.
 
-    Attributes:
-        mean: the mean difference.
-        half_width: half the width of its 95% interval.
-        p_value: the two-sided probability of a mean as far from 0 by chance.
+    The p-value is the two-sided probability of a mean as far from 0 by chance.
     """
 
     mean: float
@@ -53,12 +50,7 @@ class MeanDifference(NamedTuple):
 def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
     """Return the means over the seeds (`axis`) and half the widths of their 95% confidence intervals.
 
-    Args:
-        values: one number a seed along `axis`.
-        axis: the axis of the seeds.
-
-    Returns:
-        Two arrays without that axis. The width of a single seed is NaN; a number that is not finite makes both NaN.
+    The width of a single seed is NaN; a number that is not finite makes both NaN.
 
     Example:
         >>> mean, half_width = estimate_mean(np.array([1.0, 2.0, 3.0]))
@@ -109,14 +101,7 @@ def estimate_band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.nd
 def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> MeanDifference:
     """Compute the mean difference `values` − `others`, seed by seed; numbers come in steps of `resolution`.
 
-    Args:
-        values: one number a seed.
-        others: the numbers of the other scheme, of the same seeds.
-        resolution: the step in which the numbers come, such as that of a grid. Differences that are all alike may be
-            off by a uniform rounding of that step.
-
-    Returns:
-        The mean difference, its interval and its p-value.
+    Differences that are all alike may be off by a uniform rounding of that step, such as that of a grid.
 
     Example:
         >>> compare_seed_by_seed([3.0, 4.1, 5.0], [1.0, 2.0, 3.0]).text()
@@ -168,10 +153,9 @@ def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
 
 
 def choose_learning_rate(validation: np.ndarray) -> int:
-    """Return the index of the learning rate with the lowest mean of the validation errors.
+    """Return the index of the learning rate with the lowest mean of the validation errors, (rates, seeds).
 
-    Args:
-        validation: errors (rates, seeds), the rates in ascending order. The smaller of two equal rates wins.
+    The rates ascend; the smaller of two equal ones wins.
 
     Example:
         >>> choose_learning_rate(np.array([[0.5, 0.5], [0.1, 0.2], [0.9, 0.9]]))

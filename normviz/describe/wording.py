@@ -34,12 +34,9 @@ BOX_TEMPLATES = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "se
 
 
 class RangeWords(NamedTuple):
-    """Words for a range of indices along an axis, from `lo` to `last`.
+    """Words for one or several indices along an axis, from `lo` to `last`, and for the whole axis.
 
-    Attributes:
-        whole: for all of the axis; None for an index that stands alone, where that is not written.
-        one: for one index.
-        several: for several indices.
+    `whole` is None for an index that stands alone, where that is not written.
     """
 
     whole: str | None

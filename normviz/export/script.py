@@ -108,10 +108,7 @@ def format_literal(value: Any) -> str:
 
 
 def format_script(script: PageScript, link: str) -> str:
-    """Return a script as the text of a file, below a head with title, link of the page, installation and citation.
-
-    `link`: the link of the page.
-    """
+    """Return a script as the text of a file, below a head with title, link of the page, installation and citation."""
     values = {"title": script.title, "link": link, "citation": format_citation()}
     head = fill_script("head", ["head"], values | {"requirement": format_requirement(script.extras)})
     return "\n".join(_format_cell(cell) for cell in _join_texts([*head.cells, *script.cells]))

@@ -244,8 +244,7 @@ class LibraryCall:
     def expand(self, parameter: ArrayLike, name: str) -> Any:
         """Return γ or β (`parameter`) in a shape that broadcasts against `tensor`; `name` is its name in errors.
 
-        Raises:
-            InvalidInput: a text, or a shape that does not broadcast.
+        Raises InvalidInput for a text, or a shape that does not broadcast.
         """
         if isinstance(parameter, int | float):
             return parameter

@@ -28,8 +28,7 @@ FIND_FRAME = """new Promise((resolve) => {
 def draw_png(html: str, width: int, height: int) -> bytes:
     """Draw the cube of a web page as PNG, at twice the size in pixels, in the light theme.
 
-    Raises:
-        InvalidInput: kaleido is not installed, or it finds no browser.
+    Raises InvalidInput if kaleido is not installed, or finds no browser.
     """
     try:
         import_module("kaleido")

@@ -81,12 +81,7 @@ def draw_custom_controls(
 ) -> None:
     """Draw the controls of the custom scheme if it is among `keys`: rules of mean and divisor, and weight scheme.
 
-    Args:
-        keys: of the chosen schemes.
-        view: the values of the page.
-        get_lengths: the lengths of the axes.
-        prefix: of the page's keys in the session.
-        has_weights: True if weights stand in front of what is normalized.
+    `has_weights`: True if weights stand in front of what is normalized.
     """
     if not is_custom_chosen(keys):
         return

@@ -51,11 +51,7 @@ def draw_page_link(address: str, label: str, icon: str = "") -> None:
 
 
 def show_menu() -> tuple[Page, PageText | None]:
-    """Show the menu of pages.
-
-    Returns:
-        The open page and its text, for `frame_page`. A former page has no text: it redirects to another page.
-    """
+    """Show the menu of pages; return the open page and its text, None for a former page, which redirects."""
     sections: dict[str, list[Page]] = {}
     for each in PAGE_TEXTS:
         default = each is PAGE_TEXTS[0]

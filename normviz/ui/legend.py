@@ -6,10 +6,6 @@ import streamlit as st
 
 
 def show_legend(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Show a line for each colour: a square of it, its name and a sentence.
-
-    Args:
-        rows: colour in CSS, name, and sentence; HTML of this app, not of its visitors.
-    """
+    """Show a line for each colour, name and sentence in `rows`, which are HTML of this app, not of its visitors."""
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')

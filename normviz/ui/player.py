@@ -152,10 +152,9 @@ class Player:
     def _draw_slider(self) -> None:
         """Draw the slider of the position, enabled while paused.
 
-        The browser sends the value of every slider with each action. A value from before the last tick or button
-        press would
-        count as dragged. So the slider is disabled during playback, and every other change of the position replaces
-        it by a new slider with the next number.
+        The browser sends the value of every slider with each action. A value from before the last tick or button press
+        would count as dragged. So the slider is disabled during playback, and every other change of the position
+        replaces it by a new slider with the next number.
         """
         state, key, position = st.session_state, self._make_key("slider"), None if self.is_playing else self.position
         number, at = state.get(key, (0, None))

@@ -42,11 +42,7 @@ def read_frame_ancestors(environment: Mapping[str, str]) -> str:
 
 
 def is_metrics_open(environment: Mapping[str, str]) -> bool:
-    """Return True if the environment opens `/_stcore/metrics` to everyone.
-
-    Raises:
-        InvalidInput: the variable is neither 0 nor 1.
-    """
+    """Return True if the environment opens `/_stcore/metrics` to everyone; raise InvalidInput unless it is 0 or 1."""
     value = environment.get(METRICS_VARIABLE) or "0"
     if value not in ("0", "1"):
         raise InvalidInput(f"{METRICS_VARIABLE} is 1 to open /_stcore/metrics, or 0 to close it; it is {value!r}.")
@@ -54,11 +50,7 @@ def is_metrics_open(environment: Mapping[str, str]) -> bool:
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
-    """Check every environment variable that the server reads.
-
-    Raises:
-        InvalidInput: a variable has an invalid value.
-    """
+    """Raise InvalidInput if an environment variable that the server reads has an invalid value."""
     count_workers(environment)
     read_frame_ancestors(environment)
     is_metrics_open(environment)

@@ -26,15 +26,10 @@ def request_share_dialog() -> None:
 
 @dataclass(frozen=True)
 class SharedPage:
-    """Page to share: its address, its values, and the restrictions of its link.
+    """Page to share: its name, its address without values, the values in its link and all its values.
 
-    Attributes:
-        page: its name, `PAGE` of its state.
-        address: its address, without values.
-        link: the values in its link.
-        view: all its values.
-        restrictions: those in its link, and whether it is presented.
-        lock_labels: labels of what can be locked, by its name in the link.
+    `restrictions`: those in its link, and whether it is presented. `lock_labels`: of what can be locked, by its name in
+    the link.
     """
 
     page: str

@@ -11,16 +11,10 @@ ADVANCED_KEY = "advanced"
 
 
 def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> DeltaGenerator:
-    """Draw the choice of a page's panel, with rarer panels in a second row behind "Advanced".
+    """Draw the choice of a panel, the `advanced` ones in a second row; return the container of the open panel.
 
-    Args:
-        key: of the open panel in the session.
-        panels: the names of all panels, by key.
-        advanced: the keys of the panels behind "Advanced".
-
-    Returns:
-        The container of the open panel, in an element `st-key-{key}-panel`. Each panel has a place of its own, so that
-        its content leaves at once: in a common place Streamlit keeps it until the run ends, and new content moves it.
+    It is in an element `st-key-{key}-panel`. Each panel has a place of its own, so that its content leaves at once: in
+    a common place Streamlit keeps it until the run ends, and new content moves it.
     """
     state = st.session_state
     row, more = f"{key} row", f"{key} {ADVANCED_KEY}"

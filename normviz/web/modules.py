@@ -38,11 +38,7 @@ def find_imports(name: str) -> list[str]:
 
 
 def read_styles(names: Sequence[str]) -> str:
-    """Read and join the CSS files of these names, given without ".css".
-
-    Raises:
-        FileNotFoundError: a style is not in the folder.
-    """
+    """Read and join the CSS files of these names, given without ".css"."""
     return "".join((WEB_FOLDER / f"{name}.css").read_text() for name in names)
 
 
@@ -54,9 +50,7 @@ def bundle_modules(name: str) -> str:
     """Join a module and all that it imports into one script without imports, for a page that loads nothing.
 
     Each module becomes a function of its own, so that equal private names do not meet. It returns what it exports.
-
-    Raises:
-        ValueError: two modules import each other.
+    Raises ValueError if two modules import each other.
     """
     joined: dict[str, str] = {}
 

@@ -88,12 +88,10 @@ def build_plot_message(
     library: str = "",
     page: str = "",
 ) -> dict[str, Any]:
-    """Return a figure's `PlotMessage`; `library` is the address of plotly.js, `page` that of the page to save it as.
+    """Return a figure's `PlotMessage`, from arguments as for `show_figure`.
 
-    Args:
-        figure, key, alt, height, cube: as for `show_figure`.
-        library: address of plotly.js; empty for a page that already holds it.
-        page: address of the web page that a figure is saved as; empty if it cannot be saved as one.
+    `library`: the address of plotly.js, empty for a page that already holds it. `page`: that of the web page that a
+    figure is saved as, empty if it cannot be saved as one.
     """
     return {
         "figure": figure.to_message(),

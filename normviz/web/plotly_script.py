@@ -16,11 +16,7 @@ def get_plotly_version() -> str:
 
 @cache
 def read_plotly_script() -> bytes:
-    """Return the source of the plotly.js that the installed plotly package holds.
-
-    Raises:
-        InvalidInput: plotly is not installed.
-    """
+    """Return the plotly.js that the installed plotly package holds. Raises InvalidInput if it is not installed."""
     found = find_spec("plotly")
     if found is None or not found.submodule_search_locations:
         raise InvalidInput("a picture needs plotly; install it with: pip install 'normviz[show]'")

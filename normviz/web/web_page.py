@@ -43,8 +43,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 def build_page_template() -> str:
     """Return the HTML of a saved figure's page, with [message] and [state] in place of the figure's message and state.
 
-    Raises:
-        InvalidInput: plotly is not installed.
+    Raises InvalidInput if plotly is not installed.
     """
     return TEMPLATE.format(
         styles=read_styles(("web_page", *PLOT_STYLES)),
@@ -57,10 +56,8 @@ def build_page_template() -> str:
 def build_web_page(messages: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the HTML of a page that shows a figure, from its plot messages by theme.
 
-    `messages`: results of `build_plot_message` by theme, "light" and "dark"; the page shows the browser's theme.
-
-    Raises:
-        InvalidInput: plotly is not installed.
+    `messages`: results of `build_plot_message` by theme, "light" and "dark"; the page shows the browser's theme. Raises
+    InvalidInput if plotly is not installed.
     """
     message = b64encode(pack_message(messages)).decode()
     return build_page_template().replace("[message]", message, 1).replace("[state]", json.dumps({}), 1)

@@ -27,13 +27,9 @@ def create_component(
 ) -> Callable[..., Any]:
     """Create the function that shows a browser component, given a key, its data and callbacks for sent values.
 
-    Its module reads the data with `readLatest` of data.js, after a version number that rises with every change.
-
-    Args:
-        name: of its module, `name.js`, and its style, `name.css`.
-        html: its markup.
-        style_modules: imported modules whose styles it also needs.
-        isolate_styles: False for a component whose styles apply to the page.
+    Its module, `name.js`, reads the data with `readLatest` of data.js, after a version number that rises with every
+    change. `style_modules`: imported modules whose styles it needs besides `name.css`. `isolate_styles`: False for a
+    component whose styles apply to the page.
     """
     mount = _register_component(name, html, tuple(style_modules), isolate_styles)
 

@@ -18,13 +18,7 @@ def show_drag_slider(
     """Show a slider over given values that reports while it is dragged, in an element `st-key-{key}`.
 
     It sends the next value only after the page has shown the last one: call it at the end of the page, in a container.
-
-    Args:
-        label: name of the setting.
-        texts: the values in words; `index`: of the current one.
-        key: of the element; its state in the session is `st.session_state[f"{key} drag"].index`.
-        on_change: called when it is moved.
-        disabled: True if it shows the value only.
+    `texts`: the values in words. The state in the session is `st.session_state[f"{key} drag"].index`.
     """
     show = create_component("drag", _HTML)
     data = {"label": label, "texts": list(texts), "index": index, "run": next(_RUNS), "disabled": disabled}

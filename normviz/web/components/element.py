@@ -25,10 +25,7 @@ HTML = """
 def show_chosen_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
     """Show the panel with the numbers of the cube's selected element, in an element `st-key-{key}`.
 
-    Args:
-        data: the data of `normviz.topics.lab.beside`.
-        key: of the element; its state in the session is `st.session_state[f"{key} shown"].focus`.
-        on_focus: called when an index is changed.
+    `data`: the `ElementData` of element.js. The state in the session is `st.session_state[f"{key} shown"].focus`.
     """
     show = create_component("element", HTML, ("button",), isolate_styles=False)
     with st.container(key=key):

@@ -13,13 +13,7 @@ HTML = '<div class="nv-grid"></div>'
 def show_grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
     """Show Table 1 as a grid of cells that open on a click, in an element `st-key-{key}`.
 
-    Args:
-        data: label; colours (yes, no, changed, kept); open: a cell's key; shows: the key of the element that shows the
-            open cell; small: True for a reduced table; groups: by `on`, the heads above the columns; columns (on, one,
-            added, sign, name); rows (name, note, cells). A cell has key, title and either covered or alert, answer,
-            sign and word. Answers are yes, no, fades and none.
-        key: of the element; its state in the session is `st.session_state[f"{key} table"].open`.
-        on_open: called when a cell is clicked.
+    `data`: the `GridData` of grid.js. The state in the session is `st.session_state[f"{key} table"].open`.
     """
     show = create_component("grid", HTML)
     with st.container(key=key):

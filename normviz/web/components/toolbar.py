@@ -15,14 +15,9 @@ def show_toolbar(
     on_present: Callable[[], Any],
     language: str,
 ) -> None:
-    """Show the toolbar of the page: share, reset, and presentation.
+    """Show the toolbar of the page: share, reset, and presentation, in which the figure fills the window.
 
-    Args:
-        presenting: True in presentation mode, in which the figure fills the window, in large type.
-        on_share: called when the page is to be shared.
-        on_reset: called when the page is reset.
-        on_present: called when a presentation begins or ends.
-        language: of lessons and classes, for screen readers.
+    `language`: of lessons and classes, for screen readers.
     """
     # Not isolated: it gives the whole page another look, and walks to other pages by their links.
     show = create_component("toolbar", HTML, isolate_styles=False)

@@ -20,11 +20,7 @@ HTML = """
 def show_twin_curves(data: dict[str, Any], key: str) -> None:
     """Show the curves of network and twin as a plot that plays, in an element `st-key-{key}`.
 
-    Args:
-        data: alt: the plot in a sentence; x, y: names of the axes; count: number of places along x, from 1; low, high:
-            ends of the y axis; first, second: the curves so far; plays: True to animate them; names, colours: of both
-            curves.
-        key: of the element.
+    `data`: the `TwinsData` of twins.js.
     """
     show = create_component("twins", HTML, ("button", "player"))
     with st.container(key=key):
