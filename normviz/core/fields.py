@@ -232,7 +232,7 @@ class Field:
 
     def compute_sizes(self, shape: Shape) -> np.ndarray:
         """Return for every element how many elements share its statistic, as an array of the tensor's shape."""
-        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.compute_bounds(shape))])
+        return reduce(np.multiply, np.ix_(*(hi - lo for lo, hi in (bounds.T for bounds in self.compute_bounds(shape)))))
 
     def find_smallest_size(self, shape: Shape) -> int:
         """Return the smallest number of elements that share a statistic."""
@@ -296,11 +296,6 @@ def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
         found = np.stack([i // size * size, i // size * size + size], axis=1)
     found.flags.writeable = False
     return found
-
-
-def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """Compute the outer product of vectors: the array of factors[0][i] · factors[1][j] · … at (i, j, …)."""
-    return reduce(np.multiply, np.ix_(*factors))
 
 
 def find_divisors(n: int) -> list[int]:

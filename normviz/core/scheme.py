@@ -1,6 +1,5 @@
 """The type of a scheme, and how schemes are looked up."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite, prod
@@ -224,7 +223,8 @@ class Scheme:
         """Return the scheme with another number of groups, window radius or α, if it has such a parameter."""
         if self.function is not None:
             return self if alpha is None else replace(self, alpha=alpha)
-        return self._change_fields(lambda field: field.with_parameters(groups=groups, window=radius))
+        given = (self.summation, self.suppression)
+        return self.with_fields(*(f and f.with_parameters(groups=groups, window=radius) for f in given))
 
     def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
         """Return the scheme with these summation and suppression fields (mean and divisor)."""
@@ -280,9 +280,6 @@ class Scheme:
         a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
         inside = tuple(self.function_parameters.items())
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
-
-    def _change_fields(self, change: Callable[[Field], Field]) -> "Scheme":
-        return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
 
 
 SCHEMES: dict[str, Scheme] = {}

@@ -241,14 +241,9 @@ def format_parameters(scheme: Scheme) -> list[str]:
     return [f"{PARAMETER_SYMBOLS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
 
 
-def format_argument_text(scheme: Scheme) -> str:
-    """Format the argument of a pointwise scheme's function as text: "αx", "αx + s"."""
-    return "αx" if scheme.shift is None else "αx + s"
-
-
 def format_function_text(scheme: Scheme) -> str:
     """Format the function of a pointwise scheme as text: "tanh(αx)", "erf(αx + s)"."""
-    return f"{scheme.kind.function}({format_argument_text(scheme)})"
+    return f"{scheme.kind.function}({'αx' if scheme.shift is None else 'αx + s'})"
 
 
 def format_scheme_name(scheme: Scheme) -> str:

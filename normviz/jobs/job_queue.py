@@ -121,17 +121,13 @@ class JobQueue:
             sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request)
         )
 
-    def start_next_jobs(self, request: JobRequest) -> None:
-        """Start as many jobs of a request as may run at a time; end the request if it has none left."""
-        self._enqueue(request)
-        self._hand_out_runs()
-
     def resume(self, request: JobRequest) -> None:
         """Start a request, or continue it after a pause: its next job comes after those of the latest round."""
         with self._lock:
             self._number += 1
             request.first_round, request.number = self._round - request.next_index, self._number
-        self.start_next_jobs(request)
+        self._enqueue(request)
+        self._hand_out_runs()
 
     def _list_jobs_ahead(self, request: JobRequest) -> dict[str, JobRequest]:
         """Map the digests of others' jobs that run before this request's last waiting job to their requests."""

@@ -22,14 +22,6 @@ def _build_chain(view: View) -> PageScript:
     return fill_script("gradients", ["graph"], view | values)
 
 
-def _build_formula(view: View) -> PageScript:
-    return fill_script("gradients", ["formula", "tensors", "gradient"], _collect_values(view))
-
-
-def _build_jacobian(view: View) -> PageScript:
-    return fill_script("gradients", ["jacobian", "tensors", "matrix"], _collect_values(view))
-
-
 def _collect_values(view: View) -> dict[str, Any]:
     """Return the values of the scheme and its small tensor. Raises InvalidInput if the scheme does not fit it."""
     scheme, shape = state.get_page_scheme(view), state.get_tensor_shape(view)
@@ -50,7 +42,7 @@ def _build_answer(view: View) -> PageScript:
 
 PANEL_SCRIPTS: dict[str, Callable[[View], PageScript]] = {
     "graph": _build_chain,
-    "formula": _build_formula,
-    "jacobian": _build_jacobian,
+    "formula": lambda view: fill_script("gradients", ["formula", "tensors", "gradient"], _collect_values(view)),
+    "jacobian": lambda view: fill_script("gradients", ["jacobian", "tensors", "matrix"], _collect_values(view)),
     "answer": _build_answer,
 }
