@@ -19,7 +19,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = makeElement("textarea", { value: text, readOnly: true, className: "nv-unseen" });
+    const field = makeElement("textarea", { value: text, readOnly: true });
     const focused = document.activeElement;
     document.body.append(field);
     field.select();
