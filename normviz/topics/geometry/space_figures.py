@@ -61,7 +61,7 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **place)
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
-        _draw_text(figure, opposite, "direction (1, 1, 1)", colours.mean, side)
+        _draw_text(figure, opposite, "(1, 1, 1)", colours.mean, side)
         if length:
             _draw_right_angle(figure, forward.v, -forward.v / length, PLANE_NORMAL, colours.ink)
         return figure
