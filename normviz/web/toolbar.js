@@ -2,6 +2,7 @@
 // the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
 // a lesson the buttons to its steps.
 
+import { followLesson } from "./answering.js";
 import { readLatest } from "./data.js";
 import { find, makeElement } from "./dom.js";
 
@@ -142,4 +143,5 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
     acts[act]();
   };
   document.addEventListener("keydown", press, { signal: listening.signal });
+  document.addEventListener("click", followLesson, { signal: listening.signal });
 }

@@ -66,3 +66,18 @@ def test_a_screen_reader_is_told_the_language_of_a_lesson(page, server):
     expect(page.locator(".st-key-lesson")).to_have_attribute("lang", "de")
     expect(page.get_by_role("heading", level=1)).to_have_text(["Worüber wird gemittelt?"])
     settle(page)
+
+
+def test_on_a_phone_the_picture_keeps_its_place_when_the_answer_comes(phone, server):
+    visit(phone, f"{server}/geometry?lesson=two-projections.3")
+    graph = phone.locator(".st-key-space .nv-plot[data-drawn] .nv-graph")
+    expect(graph).to_be_visible()
+    settle(phone)
+    place = graph.bounding_box()["y"]
+    phone.get_by_role("button", name="It becomes shorter", exact=True).tap()
+    expect(phone.locator(".st-key-lesson-reason")).to_contain_text("Look:")
+    soon(phone, lambda: abs(graph.bounding_box()["y"] - place) < 2)
+    following = phone.get_by_role("button", name="Next", exact=True)
+    expect(following).to_be_in_viewport(ratio=1)
+    following.tap()
+    expect(phone.get_by_role("heading", level=1)).to_be_in_viewport(ratio=1)
