@@ -188,7 +188,7 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     verdict = report.verdict
     reason = verdict.why or (why if verdict.word != "open" else "")
     st.markdown(f"### {report.headline}")
-    words = {"holds": ("Yes",), "holds-if": ("Only", "Clear only"), "wrong": ("No",), "open": ("Undecided",)}
+    words = {"holds": ("Yes",), "holds-if": ("Only", "Clear only", "Yes"), "wrong": ("No",), "open": ("Undecided",)}
     is_said = report.headline.startswith(words.get(verdict.word, ("The claim",)))
     st.markdown(reason if is_said and reason else f"The claim {verdict.text[0].lower()}{verdict.text[1:]}. {reason}")
     with st.container(key="lead"):

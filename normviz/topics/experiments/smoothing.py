@@ -1,7 +1,7 @@
-"""Learned smoothing terms ε and an L1 term: their effect on the test error, and ε by layer (Ren et al. 2017)."""
+"""A larger ε, a learned ε and an L1 term: their effect on the test error, and ε by layer (Ren et al. 2017)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,15 +40,13 @@ from normviz.topics.experiments.smoothing_jobs import (
     LearnedEpsTraining,
 )
 
-FIRST_EPS = (1.0, 0.1)
-"""First values of a learned ε, beside that of the setting."""
+LARGE_EPS = 1.0
+"""The large ε, which is also a first value of a learned ε, beside that of the setting."""
 
-PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
-VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
-"""The variants: is ε learned, is there an L1 term."""
-
-CHANGED = (SMOOTHING, L1, BOTH)
-"""The variants with a change."""
+USUAL, LARGE = (f"ε = {typeset(eps)}" for eps in (DEFAULT_EPS, LARGE_EPS))
+LEARNED, L1, BOTH = "learned ε", "L1 term", "learned ε and L1 term"
+CHANGES = (LARGE, LEARNED, L1, BOTH)
+"""The changes of training with `USUAL`, by their words in sentences."""
 
 MIN_DRAWN_EPS = 1e-8
 """Smallest drawn ε; smaller ones are drawn here."""
@@ -69,7 +67,7 @@ class Setting(ComparisonSetting):
     schemes: tuple[str, ...] = declare_schemes(("batch", "layer", "divisive"), SMOOTHED_SCHEMES)
     radius: int = integer(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
-        0.01, 1e-6, 10.0, label="ε at the start, beside 1 and 0.1", symbol="ε",
+        0.01, 1e-6, 10.0, label="ε at the start, beside 1", symbol="ε",
         stops=(1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.3, 3.0),
     )  # fmt: skip
     depth: int = integer(4, 2, 8, label="Normalized layers", control="slider")
@@ -86,20 +84,27 @@ class Setting(ComparisonSetting):
     @property
     def initial_eps_values(self) -> tuple[float, ...]:
         """The initial values of a learned ε, largest first."""
-        return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
+        return tuple(sorted({LARGE_EPS, self.eps}, reverse=True))
 
-    def make_job(self, k: int, first: float | None) -> LearnedEpsTraining:
-        """Return the job that trains the scheme at position `k` with ε learned from `first`, or fixed if it is None."""
-        start = DEFAULT_EPS if first is None else first
-        return LearnedEpsTraining.of(self, row=self.rows[k], first=start, learned=first is not None)
+    def make_job(self, k: int, eps: float, is_learned: bool) -> LearnedEpsTraining:
+        """Return the job that trains the scheme at position `k` with a fixed ε, or one that is learned from `eps`."""
+        return LearnedEpsTraining.of(self, row=self.rows[k], first=eps, learned=is_learned)
+
+    def make_learned_jobs(self, k: int) -> list[LearnedEpsTraining]:
+        """Return the jobs of the scheme at position `k` that learn ε, one for each initial value."""
+        return [self.make_job(k, first, is_learned=True) for first in self.initial_eps_values]
+
+    def make_fixed_jobs(self, k: int) -> list[LearnedEpsTraining]:
+        """Return the jobs of the scheme at position `k` with a fixed ε, first the usual ε and then a large one."""
+        return [self.make_job(k, eps, is_learned=False) for eps in (DEFAULT_EPS, LARGE_EPS)]
 
     def make_jobs(self, k: int) -> list[LearnedEpsTraining]:
-        """Return the jobs of the scheme at position `k`: one with a fixed ε, and one for each initial value of ε."""
-        return [self.make_job(k, first) for first in (None, *self.initial_eps_values)]
+        """Return the jobs of the scheme at position `k`: with a fixed ε and with a learned one."""
+        return [*self.make_fixed_jobs(k), *self.make_learned_jobs(k)]
 
 
 def list_jobs(setting: Setting) -> list[LearnedEpsTraining]:
-    """Return for each scheme a job with a fixed ε, and one for each initial value of a learned ε."""
+    """Return for each scheme two jobs with a fixed ε, and one for each initial value of a learned ε."""
     return [part for k in range(len(setting.rows)) for part in setting.make_jobs(k)]
 
 
@@ -108,25 +113,33 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return test errors (seeds,) of the scheme at position k by key of `VARIANTS`, at the lowest validation error.
+    """Return test errors (seeds,) of the scheme at position k by variant, `USUAL` and `CHANGES`.
 
-    The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
+    The learning rate, and the initial value of a learned ε, are those with the lowest validation error.
     """
-    levels = {}
-    for name, (learned, sparse) in VARIANTS.items():
-        found = [results[setting.make_job(k, first)] for first in (setting.initial_eps_values if learned else (None,))]
-        factors = slice(1, None) if sparse else slice(0, 1)
-        validation, test = (
-            np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
-            for kind in ("validation", "test")
-        )
-        levels[name] = test[choose_learning_rate(validation)]
-    return levels
+    usual, large, learned = (
+        [results[job] for job in jobs] for jobs in (*([job] for job in setting.make_fixed_jobs(k)),
+        setting.make_learned_jobs(k))
+    )  # fmt: skip
+    found = {USUAL: (usual, 0), LEARNED: (learned, 0), LARGE: (large, 0), L1: (usual, 1), BOTH: (learned, 1)}
+    return {
+        name: np.concatenate([each["test"][-1, factor] for each in trained])[_choose_best(trained, factor)]
+        for name, (trained, factor) in found.items()
+    }
+
+
+def _choose_best(trained: Sequence[Mapping[str, np.ndarray]], factor: int = 0) -> int:
+    """Return the position of the lowest validation error among all results and their learning rates."""
+    return choose_learning_rate(np.concatenate([each["validation"][-1, factor] for each in trained]))
 
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
     """Return the ε learned by the scheme at position `k` without an L1 term, (layers, initial values, rates, seeds)."""
-    return np.stack([results[setting.make_job(k, first)]["eps"][:, 0] for first in setting.initial_eps_values], axis=1)
+    return np.stack([results[job]["eps"][:, 0] for job in setting.make_learned_jobs(k)], axis=1)
+
+
+ChangeSigns = Mapping[str, Mapping[int, int]]
+"""Signs of the changes of the test error by change and position of the scheme, 0 for unclear ones."""
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
@@ -146,48 +159,69 @@ def report(setting: Setting, results: Results) -> Report:
     """Return a report: the test error of every scheme and variant, and the learned ε by layer."""
     ended = {part for part in list_jobs(setting) if part in results and results[part]["share"] == 1}
     schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_jobs(k))]
-    levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
+    errors = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
-    learned = {k: float(np.exp(np.log(np.maximum(each, MIN_DRAWN_EPS)).mean())) for k, each in eps.items()}
-    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": _judge_test_error(setting, levels, learned)}
-    figures = [_draw_changes(setting, levels), _draw_learned_eps(setting, eps, verdicts["D03"])] if schemes else []
+    signs = {name: _find_signs(errors, name) for name in CHANGES}
+    lead, both = (_judge_test_error(setting, errors, signs, name) for name in (LARGE, BOTH))
+    unclear = [setting.names[k] for k, sign in signs[LARGE].items() if not sign]
+    if 0 < len(unclear) < len(setting.rows) == len(errors):
+        chance = f"With {join_words(unclear, 'and')}, the change is not clear: it may be chance."
+        lead = replace(lead, why=f"{EXPERIMENT.why} {chance}")
+    verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": both}
+    figures = [
+        replace(_draw_changes(setting, errors, signs, [LARGE]), key="large"),
+        replace(_draw_changes(setting, errors, signs, [LEARNED, L1, BOTH]), caption=f"{both.says} {both.condition}"),
+        _draw_learned_eps(setting, eps, verdicts["D03"]),
+    ] if schemes else []  # fmt: skip
     table: dict[str, list[Any]] = {
-        "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
-        **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
-        "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
+        "scheme": [setting.rows[k].key for k in errors for _ in errors[k] for _ in setting.networks],
+        **start_table(setting.networks, "variant", [name for each in errors.values() for name in each]),
+        "test error": [float(error) for each in errors.values() for found in each.values() for error in found],
     }
-    return Report(_format_headline(setting, levels), figures, verdicts["D04"], table, verdicts)
+    return Report(_format_headline(setting, errors, signs[LARGE]), figures, lead, table, verdicts)
 
 
-def _draw_changes(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
-    """Return a figure of the changes of the test error by a learned ε, an L1 term and both, with a panel per scheme."""
-    curves: list[Curve] = []
-    panels: list[CurvePanel] = []
-    for k, errors in levels.items():
-        changes = 100 * np.stack([errors[name] - errors[PLAIN] for name in CHANGED])
-        curves.append(
-            make_band_curve(setting.labels[k], np.arange(len(CHANGED)), changes, setting.styles[k], is_scatter=True)
+def _draw_changes(
+    setting: Setting, errors: Mapping[int, VariantErrors], signs: ChangeSigns, changes: Sequence[str]
+) -> FigureSpec:
+    """Return a figure with a panel for each of the `changes`: how it changes every scheme's test error."""
+    groups = [
+        [_make_change_point(setting, k, place, each, name) for place, (k, each) in enumerate(errors.items())]
+        for name in changes
+    ]
+    ends = np.concatenate([each for curves in groups for curve in curves for each in (curve.low, curve.high)])
+    span = (float(min(ends.min(), 0)) - 0.2, float(max(ends.max(), 0)) + 0.2) if np.isfinite(ends).all() else None
+    is_single = len(changes) == 1  # then there is room for more words
+    panels = [
+        CurvePanel(
+            f"{'Test error: ' * is_single}{USUAL} → {name}", curves, "", "change of test error, points", span=span,
+            levels=(0.0,), level_names=(f"no change{'; below is better' * is_single}",), has_legend=False,
+            marks=range(len(errors)),
+            names=[
+                f"{setting.labels[k]}<br>{100 * each[USUAL].mean():.1f} → {100 * each[name].mean():.1f}%<br>"
+                + ("clear" if signs[name][k] else "not clear")
+                for k, each in errors.items()
+            ],
         )
-    ends = np.concatenate([each for curve in curves for each in (curve.low, curve.high) if each is not None])
-    span = (float(ends.min()) - 0.2, float(ends.max()) + 0.2) if np.isfinite(ends).all() else None
-    for (k, errors), curve in zip(levels.items(), curves, strict=True):
-        names = [f"{name}<br>{100 * errors[name].mean():.1f}%" for name in CHANGED]
-        title = f"{capitalize_first(setting.labels[k])}, fixed ε: {100 * errors[PLAIN].mean():.1f}% error"
-        panels.append(
-            CurvePanel(
-                title, [curve], "", "" if panels else "change of test error, points", levels=(0.0,), span=span,
-                marks=range(len(names)), names=names, has_legend=False,
-            )
-        )  # fmt: skip
+        for name, curves in zip(changes, groups, strict=True)
+    ]  # fmt: skip
     said = "; ".join(
-        f"{setting.labels[k]}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
-        for k, each in levels.items()
+        f"{setting.labels[k]} {format_mean_percent(each[USUAL])} with {USUAL}, "
+        + join_words([f"{format_mean_percent(each[name])} with {name}" for name in changes], "and")
+        for k, each in errors.items()
     )
     return FigureSpec(
-        "levels", panels, f"Test error by scheme and variant. {said}.",
-        f"Below 0 is better. Mean changes of the test error of {setting.seeds} networks, with 95% intervals.",
-        3,
+        "levels", panels, f"Test error by scheme. {said}.",
+        f"Mean changes of {setting.seeds} networks per norm, each trained with both ε, in percentage points; 95% "
+        "intervals.",
     )  # fmt: skip
+
+
+def _make_change_point(setting: Setting, k: int, place: int, errors: VariantErrors, name: str) -> Curve:
+    """Return a point at `place` for the mean change of the test error by the change `name`, with its number."""
+    changes = 100 * (errors[name] - errors[USUAL])
+    point = make_band_curve(setting.labels[k], np.array([place]), changes[None], setting.styles[k], is_scatter=True)
+    return replace(point, texts=[f" {changes.mean():+.1f}".replace("-", "−")])
 
 
 def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray], verdict: Verdict) -> FigureSpec:
@@ -214,25 +248,22 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray], verdict: 
     )  # fmt: skip
 
 
-def _format_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
-    """Return the headline: the schemes whose test error a learned ε with an L1 term lowers, or raises."""
-    if not levels:
+def _format_headline(setting: Setting, errors: Mapping[int, VariantErrors], signs: Mapping[int, int]) -> str:
+    """Return the headline: the schemes whose test error a large ε lowers, or raises, and by how many points."""
+    if not errors:
         return NOT_TRAINED.says
-    signs, alone = (_find_signs(levels, name) for name in (BOTH, SMOOTHING))
-    for sign, change in ((-1, "lower"), (1, "raise")):
-        if named := [k for k in levels if signs[k] == sign]:
-            variant = SMOOTHING if all(alone[k] == sign for k in named) else BOTH
-            cause = f"a learned ε {change}s" if variant == SMOOTHING else f"both {change}"
-            before, after = (f"{100 * levels[named[0]][name].mean():.1f}%" for name in (PLAIN, variant))
+    for sign, verb in ((-1, "falls"), (1, "rises")):
+        if named := [k for k in errors if signs[k] == sign]:
+            answer = "No," if sign > 0 else "Yes," if len(named) > 1 or len(errors) == 1 else "Only"
+            changes = sorted({f"{100 * abs(_compare(errors[k], LARGE).mean):.1f}" for k in named}, key=float)
             schemes = join_words([setting.names[k] for k in named], "and")
-            answer = "No" if sign > 0 else "Yes" if len(named) == len(levels) else f"Clear only for {schemes}"
-            return f"{answer}: {cause} error from {before} to {after}."
+            return f"{answer} for {schemes}: the error {verb} by {' to '.join(changes[:1] + changes[1:][-1:])} points."
     return f"Undecided: with {setting.seeds} networks of each kind, no difference is clear."
 
 
 def _compare(errors: VariantErrors, variant: str) -> MeanDifference:
-    """Return the change of the test error by a variant, compared seed by seed with neither."""
-    return compare_seed_by_seed(errors[variant], errors[PLAIN])
+    """Return the change of the test error by a variant, compared seed by seed with `USUAL`."""
+    return compare_seed_by_seed(errors[variant], errors[USUAL])
 
 
 def _find_signs(levels: Mapping[int, VariantErrors], variant: str) -> dict[int, int]:
@@ -240,46 +271,26 @@ def _find_signs(levels: Mapping[int, VariantErrors], variant: str) -> dict[int, 
     return dict(zip(levels, find_clear_signs([_compare(each, variant) for each in levels.values()]), strict=True))
 
 
-def _judge_test_error(
-    setting: Setting, errors: Mapping[int, VariantErrors], learned_eps: Mapping[int, float]
-) -> Verdict:
-    """Return the verdict on whether a learned ε with an L1 term lowers the test `errors` of every scheme.
-
-    `learned_eps`: geometric means over layers, first values, learning rates and seeds.
-    """
+def _judge_test_error(setting: Setting, errors: Mapping[int, VariantErrors], signs: ChangeSigns, name: str) -> Verdict:
+    """Return the verdict on whether the change `name` lowers the test error of every scheme."""
     if len(errors) < len(setting.rows):
         return NOT_TRAINED
-    signs = {name: _find_signs(errors, name) for name in CHANGED}
-    texts = []
-    for k, each in errors.items():
-        changes = [
-            f"{format_mean_percent(each[name])} with {words} "
-            f"({f'{_compare(each, name).text(100)} points' if signs[name][k] else 'no clear change'})"
-            for name, words in ((SMOOTHING, "a learned ε"), (L1, "an L1 term"), (BOTH, "both"))
-        ]
-        before = f"{format_mean_percent(each[PLAIN])} with neither"
-        texts.append(f"{capitalize_first(setting.names[k])}: {join_words([before, *changes], 'and')}.")
-    together = {setting.names[k]: -sign for k, sign in signs[BOTH].items()}
-    lowered = [k for k, sign in signs[SMOOTHING].items() if sign < 0 and learned_eps[k] > DEFAULT_EPS]
-    reasons = [
-        f"{capitalize_first(setting.names[k])} learns ε ≈ {typeset(learned_eps[k], 1)} "
-        f"instead of {typeset(DEFAULT_EPS)}, so that inputs of small variance are amplified less."
-        for k in lowered[:1]
-    ] or [EXPERIMENT.why]
-    reasons += ["The L1 term alone has no clear effect."] * (not any(signs[L1].values()))
-    unclear = [setting.names[k] for k in errors if not any(each[k] for each in signs.values())]
-    if 0 < len(unclear) < len(errors):
-        reasons.append(f"With {join_words(unclear, 'and')}, no change is clear.")
+    texts = [
+        f"{setting.names[k]} {format_mean_percent(each[USUAL])} and {format_mean_percent(each[name])} "
+        f"({f'{_compare(each, name).text(100)} points' if signs[name][k] else 'no clear change'})"
+        for k, each in errors.items()
+    ]
+    lowered = {setting.names[k]: -sign for k, sign in signs[name].items()}
     return Verdict(
-        judge_signs([*together.values()]),
-        f"Test error: {' '.join(texts)}",
-        f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
-        f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
-        f"{_join_numbers(setting.initial_eps_values)}) and the factor of the L1 "
-        f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for the "
-        f"{len(errors)} schemes.",
-        " ".join(reasons),
-        describe_extent(together, "with"),
+        judge_signs([*lowered.values()]),
+        f"Test error with {USUAL} and with {name}: {join_words(texts, 'and')}.",
+        f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. "
+        + f"The L1 term is {typeset(L1_FACTORS[1])} times the mean |x − μ|, added to the loss. A learned ε "
+        f"starts at {' or '.join(map(typeset, setting.initial_eps_values))}, whichever is better on validation digits. "
+        * (name == BOTH)
+        + f"The learning rate (of {_join_numbers(LEARNING_RATES)}) is chosen on validation digits. Holm's correction "
+        f"is for the {len(errors)} schemes.",
+        extent=describe_extent(lowered, "with"),
     )
 
 
@@ -321,7 +332,8 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
-    lambda setting: f"Normalization divides by √(variance + ε). Usually ε = {typeset(DEFAULT_EPS)} is fixed; we "
-    "learn it, or add an L1 term (mean absolute activation) to the loss, or both. "
-    + "Divisive norm averages over neighbouring units. " * any(row.key == "divisive" for row in setting.rows)
-    + "Error: misread test digits.")  # fmt: skip
+    lambda setting: "Normalization divides by √(variance + ε); ε prevents a division by 0. Networks learn handwritten "
+    f"digits with {LARGE} and with the usual {typeset(DEFAULT_EPS)}."
+    + f" Divisive norm is layer norm over windows of {2 * setting.radius + 1} units."
+    * any(row.key == "divisive" for row in setting.rows))  # fmt: skip
+"""The job of the experiment on smoothing: networks with a fixed or learned ε, with and without an L1 term."""

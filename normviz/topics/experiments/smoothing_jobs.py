@@ -14,8 +14,8 @@ from normviz.topics.experiments.training_history import TrainingHistory
 LEARNING_RATES = (0.003, 0.01, 0.03)
 """Learning rates of Adam of the grid."""
 
-L1_FACTORS = (0.0, 0.003, 0.03)
-"""Factors of the L1 term; the first one is none."""
+L1_FACTORS = (0.0, 0.003)
+"""Factors of the L1 term: without it and with it."""
 
 LAYER_WIDTH = 32
 """Units of every layer."""
@@ -28,7 +28,7 @@ MEASUREMENT_COUNT = 3
 
 
 @dataclass(frozen=True)
-class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=3):
+class LearnedEpsTraining(NetworksJob, kind="experiments/smoothing", version=4):
     """Job that trains networks of one scheme and initial ε, at all L1 factors, learning rates and seeds.
 
     Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,

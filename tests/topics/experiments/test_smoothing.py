@@ -1,4 +1,4 @@
-"""Learned smoothing and an L1 term: what follows from made-up results, and a short training."""
+"""A large or learned ε and an L1 term: what follows from made-up results, and a short training."""
 
 from dataclasses import replace
 
@@ -11,9 +11,11 @@ from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.smoothing import (
     BOTH,
-    PLAIN,
+    L1,
+    LARGE,
+    LEARNED,
     SMOOTHED_SCHEMES,
-    SMOOTHING,
+    USUAL,
     Setting,
     collect_eps,
     correlate_with_depth,
@@ -27,7 +29,7 @@ TINY = Setting(seeds=2, steps=20, digits=32, depth=3, schemes=("batch", "divisiv
 SCATTER = 0.002 * np.tile([1, -1, 2, -2, 0, 1, -1, 0], 3)
 FALLS, RISES, LEVEL = np.linspace(1, 0.2, 6), np.linspace(0.2, 1, 6), np.full(6, 0.5)
 BEST = 1
-"""The position of the best factor of the L1 term, and of the best rate, in made-up results."""
+"""The position of the best learning rate in made-up results."""
 
 
 def scattered(means):
@@ -35,14 +37,18 @@ def scattered(means):
     return means[:, None] + 0.01 * np.random.default_rng(1).permuted(np.tile(np.arange(6.0)[:, None], 24), axis=0)
 
 
-def made_up(alone=(0.0, 0.0), both=(0.0, 0.0), eps=(FALLS, FALLS, FALLS)):
-    """Return results in which a learned ε, and both together, change the error of the schemes so much."""
+def made_up(alone=(0.0, 0.0), both=(0.0, 0.0), large=(0.0, 0.0), eps=(FALLS, FALLS, FALLS)):
+    """Return results in which a learned ε, both changes together and a fixed ε = 1 change the error so much.
+
+    The networks with ε = 1, learned from it or fixed, are the best ones.
+    """
     results = {}
     for part in list_jobs(SETTING):
         k = SETTING.rows.index(part.row)
         shape = (1, len(L1_FACTORS), len(LEARNING_RATES), SETTING.seeds)
         validation, test = np.ones(shape), np.zeros(shape)
-        for penalty, change in ((0, alone[k] if part.learned else 0), (BEST, both[k] if part.learned else 0)):
+        without = alone[k] if part.learned else large[k] if part.first == 1 else 0
+        for penalty, change in enumerate((without, both[k] if part.learned else 0)):
             validation[0, penalty, BEST] = 0.5 + (part.first not in (1, 1e-5))
             test[0, penalty, BEST] = 0.06 + change + SCATTER * (-1 if change else 1) * (1 + penalty / 10)
         by_rate = np.stack([scattered(means) for means in eps], axis=1)
@@ -91,7 +97,7 @@ def test_the_trend_is_the_mean_over_the_first_values():
     results = {
         part: result | {"eps": result["eps"][:: 1 if part.first == 1 else -1]} for part, result in made_up().items()
     }
-    assert report(SETTING, results).verdicts["D03"].word == "wrong"  # −1 from the largest, 1 from the two others
+    assert report(SETTING, results).verdicts["D03"].word == "open"  # −1 from the larger one, 1 from the other
 
 
 def test_the_correlation_with_depth_is_that_of_ranks():
@@ -102,40 +108,46 @@ def test_the_correlation_with_depth_is_that_of_ranks():
 
 
 def test_levels_and_differences_are_said_at_the_choice_of_the_validation_digits():
-    found = report(SETTING, made_up(alone=(-0.02, 0.0), both=(-0.02, 0.0)))
-    assert found.headline == "Clear only for batch norm: a learned ε lowers error from 6.0% to 4.0%."
+    found = report(SETTING, made_up(large=(-0.03, 0.0), alone=(-0.02, 0.0), both=(-0.02, 0.0)))
+    assert found.headline == "Only for batch norm: the error falls by 3.0 points."
     assert found.verdict.text == "Holds with batch norm. With divisive norm, this is not clear"
     assert found.verdict.why == (
-        "Batch norm learns ε ≈ 0.6 instead of 10⁻⁵, so that inputs of small variance are amplified less. The L1 term "
-        "alone has no clear effect. With divisive norm, no change is clear."
+        "The idea: where the variance is small, values are mostly noise, which a small ε amplifies. With divisive "
+        "norm, the change is not clear: it may be chance."
     )
-    assert (
-        "Batch norm: 6.0 ± 0.1% with neither, 4.0 ± 0.1% with a learned ε (−2 ± 0.21 points)"
-        in found.verdicts["D04"].says
-    )
-    assert [figure.key for figure in found.figures] == ["levels", "eps"]
-    batch, divisive = found.figures[0].panels
-    assert batch.title == "Batch norm, fixed ε: 6.0% error"
-    assert batch.names == ["learned ε<br>4.0%", "L1 term<br>6.0%", "both<br>4.0%"]
-    np.testing.assert_allclose([batch.curves[0].y, divisive.curves[0].y], [[-2, 0, -2], [0, 0, 0]], atol=1e-9)
-    assert batch.span == divisive.span
+    for verdict, after in (
+        (found.verdict, "ε = 1: batch norm 6.0 ± 0.1% and 3.0 ± 0.1% (−3 ± 0.2"),
+        (found.verdicts["D04"], f"{BOTH}: batch norm 6.0 ± 0.1% and 4.0 ± 0.1% (−2 ± 0.2"),
+    ):
+        assert verdict.says.startswith(f"Test error with ε = 10⁻⁵ and with {after}")
     table = {*zip(found.table["scheme"], found.table["variant"], strict=True)}
-    assert {("batch", PLAIN), ("divisive", SMOOTHING), ("batch", BOTH)} < table
+    assert {("batch", USUAL), ("divisive", LEARNED), ("batch", BOTH), ("divisive", LARGE)} < table
+
+
+def test_a_large_eps_comes_first_and_all_panels_of_a_figure_have_the_same_axis():
+    large, others, _ = report(SETTING, made_up(large=(-0.02, 0.0))).figures
+    (panel,) = large.panels
+    assert panel.title == "Test error: ε = 10⁻⁵ → ε = 1"
+    assert panel.names == ["batch norm<br>6.0 → 4.0%<br>clear", "divisive norm<br>6.0 → 6.0%<br>not clear"]
+    assert [curve.texts for curve in panel.curves] == [[" −2.0"], [" +0.0"]]
+    np.testing.assert_allclose([curve.y for curve in panel.curves], [[-2], [0]], atol=1e-9)
+    assert [each.title for each in others.panels] == [f"ε = 10⁻⁵ → {name}" for name in (LEARNED, L1, BOTH)]
+    assert {(each.y, each.span) for each in others.panels} == {(panel.y, others.panels[0].span)}
 
 
 @pytest.mark.parametrize(
-    ("both", "headline"),
+    ("large", "word", "headline"),
     [
-        ((-0.02, -0.02), "Yes: both lower error from 6.0% to 4.0%."),
-        ((0.02, 0.0), "No: both raise error from 6.0% to 8.0%."),
-        ((0.02, -0.02), "Clear only for divisive norm: both lower error from 6.0% to 4.0%."),
-        ((0.0, 0.0), "Undecided: with 24 networks of each kind, no difference is clear."),
+        ((-0.02, -0.03), "holds", "Yes, for batch norm and divisive norm: the error falls by 2.0 to 3.0 points."),
+        ((-0.02, 0.0), "holds-if", "Only for batch norm: the error falls by 2.0 points."),
+        ((0.02, -0.02), "holds-if", "Only for divisive norm: the error falls by 2.0 points."),
+        ((0.02, 0.0), "wrong", "No, for batch norm: the error rises by 2.0 points."),
+        ((0.0, 0.0), "open", "Undecided: with 24 networks of each kind, no difference is clear."),
     ],
 )
-def test_the_headline_follows_from_the_change_by_both(both, headline):
-    found = report(SETTING, made_up(both=both))
-    assert found.headline == headline
-    assert found.verdict.why.startswith("The idea: ")
+def test_headline_and_verdict_follow_from_the_change_by_a_large_eps(large, word, headline):
+    found = report(SETTING, made_up(large=large))
+    assert (found.verdict.word, found.headline) == (word, headline)
 
 
 def test_without_divisive_normalization_nothing_is_said_of_depth():
@@ -158,7 +170,7 @@ def test_another_first_value_is_trained_beside_what_is_there():
     digests = {compute_digest(part) for part in list_jobs(TINY)}
     others = {compute_digest(part) for part in list_jobs(replace(TINY, eps=0.3))}
     assert len(digests - others) == len(others - digests) == len(TINY.rows)
-    assert len(list_jobs(replace(TINY, eps=0.1))) == 3 * len(TINY.rows)
+    assert len(list_jobs(replace(TINY, eps=1.0))) == 3 * len(TINY.rows)
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
@@ -167,8 +179,8 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     assert_repeated(found, again)
     assert found["eps"].shape == (3, len(L1_FACTORS), len(LEARNING_RATES), 2)
     assert (found["eps"][:, :, 1:] != part.first).all()
-    results = {each: run_to_end(each) for each in list_jobs(TINY)[1:4]}
-    assert collect_eps(TINY, 0, results).shape == (3, 3, len(LEARNING_RATES), 2)
+    results = {each: run_to_end(each) for each in TINY.make_learned_jobs(0)}
+    assert collect_eps(TINY, 0, results).shape == (3, 2, len(LEARNING_RATES), 2)
     np.testing.assert_allclose(run_to_end(fixed)["eps"], fixed.first, rtol=1e-6)
     alone = run_to_end(replace(part, networks=part.networks[1:]))
     np.testing.assert_allclose(alone["losses"][0, :, :, 0], found["losses"][0, :, :, 1], rtol=1e-4)
