@@ -14,10 +14,7 @@ from normviz.topics.experiments.reports import Verdict, VerdictKey, combine_verd
 class Evidence:
     """The evidence for or against a claim: measurements, and verdicts of experiments.
 
-    Attributes:
-        trials: in the order in which they are read.
-        opinion: True if no number can decide; the trials then support either side.
-        verdicts: the verdicts of experiments on their own results.
+    If no number can decide (`opinion`), the trials support either side.
     """
 
     trials: Sequence[Trial]
@@ -76,7 +73,6 @@ class Claim:
     """One claim of the sources, with its check and the verdict on record.
 
     Attributes:
-        id: in links and on the command line.
         sources: keys of `SOURCES`.
         expected: the verdict on record; "opinion" if no number can decide.
         check: the measurement, which runs with each of several seeds.

@@ -21,9 +21,6 @@ from normviz.topics.claims.trials import join_trials, list_seeds
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.experiment import Experiment
 
-QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
-"""Expected seconds of a quick and of a long check."""
-
 
 def _hash_package_code() -> str:
     found = sha256()
@@ -49,7 +46,7 @@ class Measurement(ArrayJob, kind="claims", version=2):
     @property
     def seconds(self) -> float:
         """Expected seconds of the check: one value for quick checks, one for all others."""
-        return QUICK_SECONDS if CLAIMS[self.id].is_quick else LONG_SECONDS
+        return 0.1 if CLAIMS[self.id].is_quick else 5.0
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Yield one step, whose result holds the evidence as JSON."""

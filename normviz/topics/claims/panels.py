@@ -107,7 +107,7 @@ def show_measurement(claim: Claim, view: View) -> None:
     if not st.session_state.get(f"{key} wanted"):
         seconds = format_duration(sum(part.seconds for part in list_claim_jobs(claim, seed)))
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
-        st.button(label, key=key, on_click=_request_measurement, args=(key,))
+        st.button(label, key=key, on_click=st.session_state.update, args=({f"{key} wanted": True},))
         return
     run = experiment_runs.open_jobs_run(list_claim_jobs(claim, seed), state.PAGE, f"{key} work", wanted=True)
     working = run.poll()
@@ -130,10 +130,6 @@ def show_measurement(claim: Claim, view: View) -> None:
             show_evidence(evidence)
 
     look()
-
-
-def _request_measurement(key: str) -> None:
-    st.session_state[f"{key} wanted"] = True
 
 
 def tabulate_claims(claims: Sequence[Claim]) -> dict[str, list[str]]:

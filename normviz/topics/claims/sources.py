@@ -8,14 +8,7 @@ from normviz.core.rows import index_by_key
 
 @dataclass(frozen=True)
 class Source:
-    """A source of claims: web pages, slides, a paper, or this app's own measurements.
-
-    Attributes:
-        key: in records.
-        name: short, for filters.
-        citation: the kind of source, and the papers that it reports.
-        url: its address; None if it is unknown.
-    """
+    """A source of claims: its name in filters, what it is and which papers it reports, and its address if known."""
 
     key: str
     name: str

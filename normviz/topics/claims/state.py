@@ -31,8 +31,6 @@ FOLDED_GROUPS = ("wrong", "holds-if", "open", TABLE_KEY, "holds", "opinion")
 TOPIC_NAMES = {re.sub(r"\W+", "-", name.lower()).strip("-"): name for name in TOPICS}
 """The names of the topics by their keys in the link."""
 
-_TABLE_IDS = frozenset(claim.id for claim in TOPICS[TOPIC_NAMES[TABLE_KEY]])
-
 
 @dataclass(frozen=True)
 class Page:
@@ -86,7 +84,7 @@ def find_group(claim: Claim) -> str:
     """Return the key of `GROUP_KEYS` under which the page lists a claim."""
     if claim.id in FIRST_CLAIMS:
         return "first"
-    return TABLE_KEY if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected
+    return TABLE_KEY if claim.expected == "holds" and claim in TOPICS[TOPIC_NAMES[TABLE_KEY]] else claim.expected
 
 
 def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:

@@ -26,12 +26,11 @@ class Trial:
     """One measurement for a claim under one condition, with its outcome.
 
     Attributes:
-        what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1"; in
-            small letters but for names and symbols.
+        what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1".
         holds: True if the measurement agrees with the claim.
         values: the numbers, one or more per seed, or none.
-        fact: True for a premise of the verdict instead of the claim itself. It has to hold: for example that the
-            case is not empty, the right statement where the claim is wrong, or the condition.
+        fact: True for a premise of the verdict instead of the claim itself: for example that the case is not empty,
+            the right statement where the claim is wrong, or the condition.
     """
 
     what: str

@@ -9,14 +9,7 @@ from normviz.topics.experiments.reports import VERDICT_SIGNS
 
 @dataclass(frozen=True)
 class VerdictStyle:
-    """The sign, the words and the colour with which pages show a verdict.
-
-    Attributes:
-        sign: distinguishes it without colours.
-        word: its name.
-        one, many: its verb for one claim and for several: "holds", "hold".
-        colour: behind black letters.
-    """
+    """A verdict on pages: sign, name, verb for one claim ("holds") and many ("hold"), colour behind black letters."""
 
     sign: str
     word: str

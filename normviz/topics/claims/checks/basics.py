@@ -16,19 +16,9 @@ from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_te
 from normviz.train.numpy_network import DenseNetworks
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 SINGLE_CONV_SHAPE: Shape = (1, *CONV_SHAPE[1:])
 """A batch of one example behind a convolution, (N, H, W, C)."""
-
-SINGLE_DENSE_SHAPE: Shape = (1, 1, 1, 12)
-"""A batch of one example behind a dense layer, (N, 1, 1, C)."""
-
-NOISE_DEVIATION = 0.7
-"""Standard deviation of the noise on γ and β, drawn anew in every step."""
-
-POPULATION_SIZE = 4096
-"""Number of examples that stand for all data."""
 
 BATCH_NORM_AXES = (0, 1, 2)
 """The axes that batch norm averages over: N, H, W."""
@@ -83,8 +73,7 @@ def train_with_noise(has_norm: bool, noise: float, seed: int) -> tuple[np.ndarra
 def check_covariate_shift(seed: int) -> Iterator[Trial]:
     """Yield trials that measure accuracy and shift of layers' inputs without batch norm, with it, and with noise."""
     (plain, shift), (normed, small), (noisy, large) = (
-        train_with_noise(normalized, noise, seed)
-        for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
+        train_with_noise(normalized, noise, seed) for normalized, noise in ((False, 0.0), (True, 0.0), (True, 0.7))
     )
     values = (normed - noisy) / (normed - plain)
     yield expect_at_least("share of the gain in accuracy that is lost with the noise", values, 0.5)
@@ -102,7 +91,7 @@ def check_single_example(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ of batch norm with layer norm's and instance norm's, for a batch of one example."""
     gap = measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed)
     yield expect_equal("difference of batch norm's x̂ from layer norm's, convolution", gap)
-    xhat = normalize(sample_uneven(SINGLE_DENSE_SHAPE, seed), SCHEMES["layer"]).xhat
+    xhat = normalize(sample_uneven((1, 1, 1, 12), seed), SCHEMES["layer"]).xhat
     what = "difference of batch norm's x̂, which is 0, from layer norm's, dense layer"
     yield expect_equal(what, np.abs(xhat).max())
     gap = measure_scheme_gap("batch", "instance", SINGLE_CONV_SHAPE, seed)
@@ -114,7 +103,7 @@ def check_single_example(seed: int) -> Iterator[Trial]:
     condition="Training uses the mini-batch, inference running averages.")  # fmt: skip
 def check_test_time_output(seed: int) -> Iterator[Trial]:
     """Yield trials that compare x̂ by the mean and variance of a batch with x̂ by those of all data."""
-    x = sample_normal((POPULATION_SIZE, 1, 1, 4), seed)
+    x = sample_normal((4096, 1, 1, 4), seed)  # so many that they stand for all data
     batch = x[:8]
     trained = normalize(batch, SCHEMES["batch"]).xhat
     tested = (batch - x.mean(BATCH_NORM_AXES)) / np.sqrt(x.var(BATCH_NORM_AXES) + DEFAULT_EPS)

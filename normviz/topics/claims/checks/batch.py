@@ -22,7 +22,6 @@ from normviz.topics.why import saturation
 from normviz.topics.why.outside import descend_bias
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 CONV_BATCH_SHAPE: Shape = (4, 3, 3, 4)
 """A batch behind a convolution, (N, H, W, C)."""
@@ -32,15 +31,6 @@ BATCH_NORM_AXES = (0, 1, 2)
 
 SMALLEST_BATCH = 2
 """The smallest mini-batch that has a variance."""
-
-MAX_START_REMAINDER = 1e-7
-"""Bound of the share of its start that a moving average keeps after 200 batches: 0.9²⁰⁰ is about 7·10⁻¹⁰."""
-
-MAX_STANDARD_ERRORS = 6.0
-"""Largest accepted distance of a mean over many draws from its expectation, in standard errors."""
-
-DEVICE_COUNT = 3
-"""Number of devices that share a mini-batch; it does not divide the number of examples."""
 
 WEIGHT_FACTORS = (0.01, 3.0, 100.0)
 """Factors a of all weights."""
@@ -91,7 +81,7 @@ def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     draws = effects.DIGITS_PER_SIZE // SMALLEST_BATCH
     error = corrected / found.variance * found.expected_variance_error / np.sqrt(draws)
     what = "difference of m/(m−1) · E[σ²] from the variance of all digits over many draws, in standard errors"
-    yield expect_at_most(what, (np.abs(corrected - population) / error).max(), MAX_STANDARD_ERRORS)
+    yield expect_at_most(what, (np.abs(corrected - population) / error).max(), 6.0)
     missing = (1 - found.variance / population).min()
     yield expect_at_least("share of the variance of all digits that E[σ²] misses", missing, 0.4, fact=True)
 
@@ -120,7 +110,7 @@ def check_inference_map(seed: int) -> Iterator[Trial]:
         f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its start "
         f"after {stream.BATCHES} batches"
     )
-    yield expect_at_most(what, earlier, MAX_START_REMAINDER, fact=True)
+    yield expect_at_most(what, earlier, 1e-7, fact=True)  # 0.9²⁰⁰ is about 7·10⁻¹⁰
 
 
 def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> float:
@@ -256,7 +246,7 @@ def check_saturation_drift(seed: int) -> Iterator[Trial]:
 def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Yield trials that compare statistics of a mini-batch on three devices: merged, per device, averaged variances."""
     setting = stream.Setting(seed=seed)
-    counts, parts = effects.split_batch_among_devices(setting, DEVICE_COUNT)
+    counts, parts = effects.split_batch_among_devices(setting, 3)  # which does not divide the number of examples
     whole = stream.compute_batch_statistics(stream.compute_stream_pre_activations(setting, [0])[0])
 
     def off(found: Moments) -> float:

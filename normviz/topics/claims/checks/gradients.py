@@ -25,15 +25,11 @@ from normviz.topics.table1.sweeps import TWIN_POSITIONS
 from normviz.train.setting import Setting
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 LAYER_NORM = SCHEMES["layer"]
 
-BATCH_SHAPE: Shape = (4, 1, 1, 4)
-"""A mini-batch behind a dense layer, (N, H, W, C)."""
-
 EXAMPLE_SHAPE: Shape = (1, 1, 1, 4)
-"""One example of that mini-batch, the case that the notes differentiate."""
+"""One example behind a dense layer, (N, H, W, C), the case that the notes differentiate."""
 
 SMOOTHING_EPS = 0.01
 """ε = s², at which the derivative by s is taken."""
@@ -54,7 +50,7 @@ TRAINING_STEPS = 50
     condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.")  # fmt: skip
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
     """Yield trials that compare printed formulas of ∂L/∂γ and ∂L/∂β, summed over a mini-batch, with autograd's."""
-    at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, seed)
+    at = make_small_tensors(LAYER_NORM, (4, 1, 1, 4), seed)
     exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)
     xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
     gain, bias = ((at.dy * factor).sum(0, keepdims=True) for factor in (xhat, 1))

@@ -22,7 +22,6 @@ from normviz.topics.claims.claim import ClaimList
 from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
 

@@ -27,7 +27,6 @@ from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.stream import BATCHES, Setting, compute_stream_pre_activations, trace_stream
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 LAYER, CHANNELS, BATCH = SCHEMES["layer"], SCHEMES["layer-channels"], SCHEMES["batch"]
 

@@ -29,7 +29,6 @@ from normviz.topics.weights.weights import (
 from normviz.topics.why.whitening import compute_covariance
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 PICTURES, FILTERS, KERNEL, CHANNELS = 16, 8, 3, 6
 """Sizes of a convolution: digits, output channels, and the side of a filter; then channels of feature maps."""
@@ -45,9 +44,6 @@ WEIGHT_NORM_PAPER = SCHEMES["weight"].reference
 
 TRAINING_STEPS = 20
 """Training steps of the filters."""
-
-MAX_SAMPLING_ERROR = 5e-3
-"""Largest accepted relative error of a mean over many mini-batches; the factor m/(m-1) leaves more."""
 
 PYTORCH_MOMENTUM = 0.1
 """PyTorch's default momentum."""
@@ -70,7 +66,8 @@ def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", of_conv)
     yield expect_equal("the same error on a dense layer, where H = W = 1", of_dense, fact=True)
     what = f"sampling error of E[σ²] from {effects.DIGITS_PER_SIZE // 2:,} mini-batches of the convolution"
-    yield expect_at_most(what, compute_residual(conv.variance, conv.expected), MAX_SAMPLING_ERROR, fact=True)
+    error = compute_residual(conv.variance, conv.expected)
+    yield expect_at_most(what, error, 5e-3, fact=True)  # the factor m/(m − 1) leaves more
 
 
 def measure_largest_stretch(key: str, seed: int) -> float:
@@ -147,10 +144,8 @@ def check_one_input_channel(seed: int) -> Iterator[Trial]:
     condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.")  # fmt: skip
 def check_arxiv_number(seed: int) -> Iterator[Trial]:
     """Yield trials that compare the tutorial's arXiv number of a paper with this app's."""
-    yield Trial(
-        f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
-        WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
-    )
+    what = f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here"
+    yield Trial(what, WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID)
 
 
 @CLAIMS.add("X05", "normviz", "holds-if", "/invariance?layer=conv&cell=batch.dataset-recentering",

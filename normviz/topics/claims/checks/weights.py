@@ -23,12 +23,8 @@ from normviz.train.problem import find_network_index
 from normviz.train.setting import Setting as Table1
 
 CLAIMS = ClaimList()
-"""The claims of this topic, in the order of the page."""
 
 ROUNDING_TOLERANCE = RELATIVE_TOLERANCES["float64"]
-
-
-# --- weight norm --------------------------------------------------------------------------------------------------
 
 
 SGD_SETTING = Setting(rate=3.0, length=1.0)
@@ -97,9 +93,6 @@ def check_weight_or_layer(seed: int) -> Iterator[Trial]:
     yield Trial("weight norm acts on the weights alone, whatever the data are", False)
 
 
-# --- spectral norm ------------------------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=64)
 def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a layer's matrix after 200 steps on digits, and that matrix divided by its largest singular value."""
@@ -148,9 +141,6 @@ def check_spectral_lower_bound(seed: int) -> Iterator[Trial]:
     slopes = weights.measure_critic_gradients(square[1], digits, seed)
     yield expect_at_least("least ‖∇f‖ of a critic at 2,000 digits", slopes.min(), 0.99)
     yield expect_at_most("largest ‖∇f‖ of that critic", slopes.max(), 1 + ROUNDING_TOLERANCE, fact=True)
-
-
-# --- RMS norm -----------------------------------------------------------------------------------------------------
 
 
 @CLAIMS.add("R01", "001", "holds", "/identities?row=centred-rms",
@@ -223,20 +213,15 @@ def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal(f"{option} where it is 0", zero, fact=True)
 
 
-# --- divisive norm ------------------------------------------------------------------------------------------------
-
-REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full"}
-"""The ranges of Table 2 of Ren et al. 2017, over (N, H, W, C); A and B are the same."""
-
-
 @CLAIMS.add("D01", "000", "holds", "/identities?row=windows-batch",
     says="Batch and layer norm are special cases of divisive normalization.",
     condition="Each averages over another range of the same formula.")  # fmt: skip
 def check_ren_table_2(seed: int) -> Iterator[Trial]:
     """Yield trials that compare batch norm and layer norm with one formula that averages over the ranges of Table 2."""
+    ranges = {"batch": "full, full, full, own", "layer": "own, full, full, full"}  # of A and B, over (N, H, W, C)
 
     def gap(key: str, rule: str) -> float:
-        field = Field.parse(REN_TABLE_2[key].replace("full", rule))
+        field = Field.parse(ranges[key].replace("full", rule))
         general = make_custom_scheme(field, field)
         return compare_schemes(SCHEMES[key], general, tensors.CONV_SHAPE, eps=0.0, seed=seed).worst.residual
 
