@@ -55,8 +55,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
     columns = {scheme.label: [words[number] for words in rows.values()] for number, scheme in enumerate(schemes)}
     with st.expander("All properties"):
         st.table({"": [f"**{name}**" for name in rows]} | columns, border="horizontal")
-        front = wording.explain_weight_scheme(schemes)
-        if front:
+        if front := wording.explain_weight_scheme(schemes):
             st.caption(f"{front} What is learned and kept is told of both.")
         draw_download_button(lambda: {"": list(rows)} | columns, "comparison")
     for scheme in schemes:

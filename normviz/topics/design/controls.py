@@ -12,9 +12,6 @@ from normviz.ui.settings import Controls
 QUESTION_KEY = PREFIX + "question"
 """Session key of the ready-made question that is chosen; its value is None for a question of one's own."""
 
-CHANGE_LABELS = {key: each.name for each in QUESTIONS for key in each.need}
-"""Label of each transformation, as on the button of its question."""
-
 
 def draw_controls(view: View) -> None:
     """Draw the menu of ready-made questions, and under "Advanced" a control for each demand."""
@@ -30,7 +27,7 @@ def draw_controls(view: View) -> None:
             on_change=_apply_chosen_question,
         )
         with st.expander("Advanced: your own question", st.session_state[QUESTION_KEY] is None):
-            for key, name in CHANGE_LABELS.items():
+            for key, name in ((key, question.name) for question in QUESTIONS for key in question.need):
                 st.selectbox(
                     name, list(DEMAND_LABELS), **make_widget_arguments(PREFIX + key),
                     format_func=DEMAND_LABELS.__getitem__,

@@ -80,7 +80,7 @@ class Demands:
         return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 
-def make_exact_demands(transformations: Invariances, layer: str, weight_keys: tuple[str, ...] = ("none",)) -> Demands:
+def make_exact_demands(transformations: Invariances, layer: str, weight_keys: tuple[str, ...]) -> Demands:
     """Return demands for these invariances and no other, with the allowed weight schemes."""
     without = tuple(key for key in TRANSFORMATIONS if key not in transformations)
     return Demands(layer, transformations, without, weight_keys)

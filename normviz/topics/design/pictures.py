@@ -18,9 +18,6 @@ from normviz.data.samples import SAMPLES
 from normviz.describe.aims import name_field
 from normviz.topics.design.questions import BEST_KNOWN
 
-PHOTO_SIZE = (92, 144)
-"""Height and width of a photograph."""
-
 FACTOR, ADDED, COLOUR = 2.0, 0.25, (0.35, 0.2, 0.0, 0.55 / 3)
 """Factor of pictures or weights, constant added to all weights, and (red, green, blue, mean) added to pictures."""
 
@@ -29,12 +26,7 @@ DARKEST, BRIGHTEST = 0.02, 0.45
 
 
 class PictureChange(NamedTuple):
-    """Change of the photographs or of the weights: its name, and a function that applies it to the pictures.
-
-    Attributes:
-        name: the change in a few words.
-        apply: (pre-activations (2, H, W, 4)) -> pre-activations after the change, of one or two pictures.
-    """
+    """Change of photographs or weights: its name, and the pre-activations (2, H, W, 4) or (1, H, W, 4) after it."""
 
     name: str
     apply: Callable[[np.ndarray], np.ndarray]
@@ -66,7 +58,7 @@ class PicturePair(NamedTuple):
 @lru_cache(maxsize=1)
 def load_photographs() -> np.ndarray:
     """Load two photographs, darkened, (2, H, W, 4): red, green, blue and their mean."""
-    x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *PHOTO_SIZE, 3), 0)[::-1]
+    x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, 92, 144, 3), 0)[::-1]
     return np.concatenate([x, x.mean(-1, keepdims=True)], -1)
 
 
@@ -121,7 +113,6 @@ def _describe_scope(scheme: Scheme) -> str:
 
 def _format_image_html(values: np.ndarray, scale: np.ndarray) -> str:
     """Return an HTML image of values; black and white are the 1% quantiles of `scale`, or 0 and 1 if it lies there."""
-
     values, scale = values[..., :3], scale[..., :3]
     is_plain = scale.min() >= 0 and scale.max() <= 1
     low, high = (0.0, 1.0) if is_plain else np.quantile(scale, (0.01, 0.99))

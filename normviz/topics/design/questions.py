@@ -23,8 +23,7 @@ class ReadyQuestion:
     Attributes:
         key: key of its texts in `normviz.ui.page_texts`.
         name: label of its button: a change.
-        need: keys of the transformations to ignore.
-        conditions: keys of the conditions to meet, of `design.conditions.CONDITIONS`.
+        need, conditions: keys of the transformations to ignore, and of the conditions to meet.
         because: reason that some schemes ignore the change and others do not.
     """
 

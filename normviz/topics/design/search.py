@@ -40,11 +40,9 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of registered schemes: those that the search counts, and those of forms that it does not try.
+    """Keys of registered schemes: those that the search counts, and others, which `SEARCHED_RULES` do not cover.
 
-    Attributes:
-        counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
-        uncounted: keys of the others, whose windows or functions are not among `SEARCHED_RULES`.
+    Counted schemes with the same x̂ on the layer are one tuple.
     """
 
     counted: tuple[tuple[str, ...], ...] = ()
@@ -58,13 +56,7 @@ class NamedSchemes:
 
 @dataclass(frozen=True)
 class SchemesByInvariances:
-    """Group of all schemes that have the same invariances.
-
-    Attributes:
-        invariances: the set.
-        schemes: number of schemes.
-        names: the registered schemes with this set.
-    """
+    """All schemes with one set of invariances: the set, their number, and the registered ones among them."""
 
     invariances: Invariances
     schemes: int
@@ -73,13 +65,7 @@ class SchemesByInvariances:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """Schemes that meet all demands except the same few.
-
-    Attributes:
-        missed: keys of the missed demands.
-        schemes: number of schemes.
-        names: the registered schemes that miss these demands.
-    """
+    """Schemes that meet all demands but those of the keys `missed`: their number, and the registered ones."""
 
     missed: tuple[str, ...]
     schemes: int
@@ -123,9 +109,7 @@ def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None
 
 def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
     """Return the transformations to which a scheme is invariant on a layer at ε = 0, as predicted by `core.theory`."""
-    if scheme.is_baseline:
-        return ()
-    return find_invariances(scheme, layer, *SHAPES[layer])
+    return () if scheme.is_baseline else find_invariances(scheme, layer, *SHAPES[layer])
 
 
 def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:

@@ -64,11 +64,6 @@ class Page:
     )
 
 
-def _clip_focus(given: Any, view: View) -> tuple[int, ...]:
-    """Return the index `given`, clipped to the shape of the layer's pre-activations."""
-    return fit_index(given, SHAPES[view["layer"]][0])
-
-
 CAMERA = cube_view.create_camera_param(PREFIX)
 
 PARAMS = (
@@ -76,7 +71,15 @@ PARAMS = (
     # A scheme that is not among the answers, as of another layer, is replaced by the first of them without a note.
     Param(PREFIX + "pick", CustomValue("", validate_pick, label="Scheme", why=lambda given, view: "")),
     CAMERA,
-    Param("focus", CustomValue((0, 0, 0, 0), _clip_focus, format_index, label="Locked element")),
+    Param(
+        "focus",
+        CustomValue(
+            (0, 0, 0, 0),
+            lambda given, view: fit_index(given, SHAPES[view["layer"]][0]),
+            format_index,
+            label="Locked element",
+        ),
+    ),
     *create_params(
         {key: Choice("either", DEMAND_LABELS, label=each.name) for key, each in TRANSFORMATIONS.items()}, PREFIX
     ),

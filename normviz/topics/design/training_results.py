@@ -42,14 +42,9 @@ class InvarianceCheck(NamedTuple):
 
 
 class TwinCount(NamedTuple):
-    """Number of schemes with each result of the training.
+    """Number of schemes by result: all six answers are as predicted, one differs, or one is missing and none differs.
 
-    Attributes:
-        agree: all of its six answers equal the prediction.
-        disagree: an answer differs from it.
-        unanswered: an answer is missing, because of rounding or degeneracy, and none differs.
-        done: trained so far: the sum of these three.
-        of: planned.
+    Then the sum of these three, trained so far, and the number of planned schemes.
     """
 
     agree: int

@@ -30,8 +30,6 @@ from normviz.ui.tensor import SIZE_NAMES
 
 INVARIANCE_MARKS = {True: "✔ ignored", False: "✘ not ignored"}
 
-NO_NORMALIZATION = SCHEMES["none"]
-
 
 def show_scheme_answer(scheme: Scheme, view: View) -> None:
     """Show the transformations to which a scheme is invariant, and its formula."""
@@ -119,7 +117,7 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     shown = [
         replace(each, label=next((row.label for row in find_named_schemes(each, x.shape)), "No name"))
         if each.activation_part
-        else NO_NORMALIZATION
+        else SCHEMES["none"]
         for each in schemes
     ]
     xhats = [np.asarray(normalize(x, each, _choose_eps(each)).xhat) for each in shown]

@@ -61,7 +61,7 @@ def choose_drawn_schemes(
     """Choose the schemes whose cubes are drawn: well-known answers, then the simplest; if `is_picked`, also `chosen`.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
-    fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
+    fields.
     """
     drawn: dict[str, Scheme] = {}
     for each in [*_find_registered_answers(demands), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
@@ -111,8 +111,8 @@ def _show_answer_list(demands: Demands, schemes: search.FoundSchemes, chosen: Sc
     listed = label_offered_schemes(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
-        "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_store_pick,
-        format_func=listed.__getitem__,
+        "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, format_func=listed.__getitem__,
+        on_change=lambda: st.session_state.update({PREFIX + "pick": st.session_state[LIST_KEY]}),
     )  # fmt: skip
     st.caption(f"{describe_answer_count(demands, schemes)} {wording.describe_counted_schemes(demands.layer)}")
 
@@ -121,11 +121,6 @@ def _format_answer_label(scheme: Scheme, layer: str) -> str:
     """Return the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = search.find_scheme_name(scheme, layer), wording.describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
-
-
-def _store_pick() -> None:
-    """Store the scheme picked in the list among the page's values."""
-    st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 
 def _show_no_answer(demands: Demands) -> None:
