@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 NETWORK_NAMES = ("batch norm trained on one-class groups", "batch norm trained on mixed groups", "layer norm")
 """The networks that are compared, by scheme and by the groups of their mini-batches."""
 
-NETWORK_STYLES = (1, 3, 2)
-"""Index of each network's curve style."""
-
 NETWORK_LABELS = (
     "batch norm,<br>one-class<br>groups",
     "batch norm,<br>mixed<br>groups",
@@ -73,12 +70,6 @@ TEST_NAMES = {
     "inference": "digits, averages",
 }
 """The tests: pictures, and their groups or running averages."""
-
-DRAWN_TESTS = {
-    "blank": "Blank pictures among test digits",
-    "inference": "Test digits, with running averages",
-}
-"""Titles of the figures, by the key of their test."""
 
 MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean validation error, in groups as in training, is less than this."""
@@ -180,7 +171,7 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
     ]
     return [
         GridOutcome(name, name, style, LEARNING_RATES, each)
-        for name, style, each in zip(NETWORK_NAMES, NETWORK_STYLES, kept, strict=True)
+        for name, style, each in zip(NETWORK_NAMES, (1, 3, 2), kept, strict=True)
     ]
 
 
@@ -214,7 +205,8 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> Iterator[FigureSpec]:
     """Yield a figure of the right answers of each network on blank pictures, and one on digits in inference."""
-    for test, title in DRAWN_TESTS.items():
+    titles = {"blank": "Blank pictures among test digits", "inference": "Test digits, with running averages"}
+    for test, title in titles.items():
         points = [
             make_band_curve(
                 "", np.array([k]), 1 - each.get_at_best_rate(test)[None], each.style, _clip_to_range, is_scatter=True
@@ -263,11 +255,7 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     found = [compare_seed_by_seed(a.get_at_best_rate(test), b.get_at_best_rate(test)) for a, b, test in pairs]
     leaks, *spoils = find_clear_signs(found)
     undertrained = float(np.mean(one.get_at_best_rate("validation")[-1])) >= MAX_LEARNED_ERROR
-    word: VerdictKey = "open"
-    if leaks > 0 and not undertrained:
-        word = "holds"
-    elif leaks and not undertrained:
-        word = "wrong"
+    word: VerdictKey = "open" if undertrained or not leaks else "holds" if leaks > 0 else "wrong"
     blank, inference = (_format_test_errors(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "

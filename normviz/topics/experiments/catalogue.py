@@ -1,7 +1,7 @@
 """All experiments, by topic, in the order of the page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
@@ -40,14 +40,8 @@ TOPICS: dict[str, tuple[Experiment, ...]] = {
 EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values() for each in topic}
 
 
-@dataclass(frozen=True)
-class ExperimentAlias:
-    """The former key of an experiment that is now part of another one.
-
-    Attributes:
-        key: of the other one.
-        settings: the other one's names of its settings, by their former names.
-    """
+class ExperimentAlias(NamedTuple):
+    """The experiment that a former one is now part of: its key, and its settings by their former names."""
 
     key: str
     settings: Mapping[str, str]

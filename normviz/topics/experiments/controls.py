@@ -35,9 +35,6 @@ from normviz.ui.scheme_picker import (
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
-MAIN_SETTINGS = ("task",)
-"""Settings beside the figure, in addition to the schemes; the others are under "Advanced"."""
-
 
 def show_question(view: View) -> None:
     """Show the question of the view's experiment as a title, the claim that it tests, and how it tests it."""
@@ -65,7 +62,8 @@ def draw_controls(view: View) -> DeltaGenerator:
         has_curves = experiment.setting.has_scheme_curves
         if schemes and has_curves:
             draw_scheme_buttons(prefix + "schemes", schemes, declared["schemes"].default)
-        page.draw(*(name for name in MAIN_SETTINGS if name in declared))
+        if "task" in declared:
+            page.draw("task")
         with st.popover("Advanced"):
             if schemes and not has_curves:
                 choose_schemes(prefix + "schemes", schemes)

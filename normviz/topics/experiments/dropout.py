@@ -55,9 +55,6 @@ SHARES_OF_HIGHEST = (0.0, 0.2, 0.5, 1.0)
 MARGIN = 0.01
 """Dropout is not needed where it certainly lowers the test error by less than this."""
 
-BAR_DISTANCE = 0.016
-"""Distance between the error bars of two schemes, as a share of the axis."""
-
 LAYER_WIDTHS = (64, 64)
 """Units of the normalized layers."""
 
@@ -93,12 +90,7 @@ class Setting(ComparisonSetting):
     @property
     def dropout_rates(self) -> np.ndarray:
         """The dropout rates, from 0 to the highest one."""
-        return compute_dropout_rates(self.share)
-
-
-def compute_dropout_rates(highest: float) -> np.ndarray:
-    """Return the dropout rates from 0 to the highest one."""
-    return highest * np.array(SHARES_OF_HIGHEST)
+        return self.share * np.array(SHARES_OF_HIGHEST)
 
 
 @dataclass(frozen=True)
@@ -129,7 +121,7 @@ class DropoutTraining(SchemeJob, kind="experiments/dropout", version=5):
         shares, rates, seeds = (
             each.ravel()
             for each in np.meshgrid(
-                compute_dropout_rates(self.share), LEARNING_RATES, np.array(self.networks), indexing="ij"
+                self.share * np.array(SHARES_OF_HIGHEST), LEARNING_RATES, np.array(self.networks), indexing="ij"
             )
         )
         shape = (len(SHARES_OF_HIGHEST), len(LEARNING_RATES), len(self.networks))
@@ -274,7 +266,7 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes, effects: Effec
     Two means stand at the curve of the compared scheme where dropout helps it: without dropout, and at the best rate.
     """
     percent, compared = 100 * setting.dropout_rates, _find_compared_schemes(setting)
-    shifts = BAR_DISTANCE * percent[-1] * (np.arange(len(setting.rows)) - (len(setting.rows) - 1) / 2)
+    shifts = 0.016 * percent[-1] * (np.arange(len(setting.rows)) - (len(setting.rows) - 1) / 2)
     panels, said, top = [], [], 1.0
     for m, relabelled in enumerate(setting.random_shares):
         title, curves = f"{relabelled:.0%} random labels" if m else capitalize_first(LABELS[m]), []

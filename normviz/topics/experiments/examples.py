@@ -28,17 +28,9 @@ MAX_EXAMPLE_BYTES = 300_000
 VERSION_KEY = "version"
 """Name of the array with the version of normviz that computed the file."""
 
-NEEDED_ARRAYS = ("share", "device")
-"""Arrays of a result that the page reads besides the report."""
-
 
 class ExampleResults(NamedTuple):
-    """The results of an experiment that are shipped with the package.
-
-    Attributes:
-        version: the version of normviz that computed them.
-        results: the results by job.
-    """
+    """The shipped results of an experiment by job, and the version of normviz that computed them."""
 
     version: str
     results: Results
@@ -132,7 +124,7 @@ class _ReadRecorder(UserDict[str, np.ndarray]):
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
-        self.names = {*NEEDED_ARRAYS}
+        self.names = {"share", "device"}  # which the page reads besides the report
 
     def __getitem__(self, name: str) -> np.ndarray:
         self.names.add(name)

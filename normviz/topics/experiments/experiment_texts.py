@@ -8,13 +8,10 @@ from normviz.describe.seeds import COMPARISON_NOTE, COMPARISON_RULES
 
 @dataclass(frozen=True)
 class ExperimentText:
-    """The texts of an experiment.
+    """The texts of an experiment, whose key is its name in links and on the command line.
 
     Attributes:
-        key: its name in links and on the command line.
-        title: its title on the page.
         claims: ids of the claims that it tests.
-        question: the question that it answers.
         claim: the claim in a sentence, with its source.
         why: the explanation of the verdict, in a sentence that holds for every setting.
         rules: the rules of the comparison; by default, learning rates are chosen on validation digits.

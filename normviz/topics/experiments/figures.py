@@ -14,8 +14,8 @@ from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 def split_figure(spec: FigureSpec) -> list[FigureSpec]:
     """Split a figure into one per panel, so that a phone stacks them."""
-    panels = spec.panels
-    if isinstance(panels, HeatMap) or len(panels) < 2:
+    panels = spec.curve_panels
+    if len(panels) < 2:
         return [spec]
     return [
         replace(
@@ -38,14 +38,13 @@ def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
 
 def is_rate_figure(spec: FigureSpec) -> bool:
     """Return True if all panels of a figure show chosen learning rates, which the page folds away."""
-    panels = () if isinstance(spec.panels, HeatMap) else spec.panels
-    return bool(panels) and all(panel.y == "learning rate" for panel in panels)
+    return bool(spec.curve_panels) and all(panel.y == "learning rate" for panel in spec.curve_panels)
 
 
 def describe_bands(spec: FigureSpec, networks: int) -> str:
     """Return sentences on a figure's means and intervals; "" without intervals, or if the caption explains them."""
-    panels = () if isinstance(spec.panels, HeatMap) else spec.panels
-    curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.is_scatter]
+    shown = (curve for panel in spec.curve_panels for curve in panel.curves)
+    curves = [curve for curve in shown if curve.low is not None and not curve.is_scatter]
     if not curves or "95% interval" in spec.caption:
         return ""
     has_bars = all(curve.has_markers for curve in curves)
@@ -56,14 +55,14 @@ def describe_bands(spec: FigureSpec, networks: int) -> str:
 
 def has_step_axis(spec: FigureSpec) -> bool:
     """Return True if a panel of the figure has training steps as its x axis."""
-    return not isinstance(spec.panels, HeatMap) and any(panel.x.startswith("step") for panel in spec.panels)
+    return any(panel.x.startswith("step") for panel in spec.curve_panels)
 
 
 def find_common_styles(figures: Sequence[FigureSpec]) -> dict[str, int]:
     """Return the index of the curve style by curve name, for names with the same style in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
-        for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
+        for panel in shown.curve_panels:
             for curve in panel.curves:
                 found.setdefault(curve.name, set()).add(curve.style)
     return {name: styles.pop() for name, styles in found.items() if len(styles) == 1}

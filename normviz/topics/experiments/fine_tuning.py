@@ -66,9 +66,6 @@ TASK_WORDS = {
 TASK_TITLES = {"old": "First task", "new": "New task"}
 """The two tasks on which errors are measured."""
 
-TASK_STYLES = {"old": 16, "new": 17}
-"""Indices of the styles of their points: no colour of a scheme, circles and squares."""
-
 
 @dataclass(frozen=True)
 class Setting(Seeded):
@@ -103,12 +100,8 @@ def list_jobs(setting: Setting) -> list[TuningJob]:
 class Outcome:
     """The result of one of `TUNING_WAYS`: test errors on both tasks at the best learning rate.
 
-    Attributes:
-        name: of the way in figures.
-        result: of all networks in its mode.
-        row: the position of the learned parameters.
-        best_rate_index: the position of that rate.
-        style: index of its colour, dash and marker in figures.
+    `result` is that of all networks in its mode. `row` and `best_rate_index` are the positions of its learned
+    parameters and of the best rate.
     """
 
     name: str
@@ -179,7 +172,7 @@ def _draw_final_errors(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
             title,
             places + min(0.3, 0.06 * len(places)) * (k - 0.5),
             errors,
-            TASK_STYLES[name],
+            16 + k,  # no colour of a scheme, circles and squares
             clip_to_percent,
             is_scatter=True,
         )
@@ -316,20 +309,17 @@ def _describe_learning(
     )
 
 
-CANCELLED_NOTE = (
-    " The new pictures are 0.6 + 0.4 x, which batch norm cancels: in training mode there is nothing new to learn."
-)
-"""The reason why faint pictures need no learning in training mode."""
-
-
 def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
     """Return sentences on the task, steps, digits and momentum behind the verdict's numbers."""
     momenta = make_tuning_job(setting, "train", setting.task).momenta
     ends = frozen.format_errors_by_momentum(momenta)
+    cancelled = (
+        " The new pictures are 0.6 + 0.4 x, which batch norm cancels: in training mode there is nothing new to learn."
+    ) * (setting.task == "faint")
     return (
         f"{TASK_NAMES[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of "
         f"{setting.examples} digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on "
-        f"the first task ends at {ends[0]} and {ends[1]}.{CANCELLED_NOTE if setting.task == 'faint' else ''}"
+        f"the first task ends at {ends[0]} and {ends[1]}.{cancelled}"
     )
 
 

@@ -48,9 +48,6 @@ from normviz.topics.experiments.reports import (
     tabulate,
 )
 
-NUMBER_WORDS = ("one", "two", "three", "four", "five", "six")
-"""The numbers of discriminator steps in words."""
-
 CLAIMED = ("none", "spectral")
 """The schemes that the claim compares."""
 
@@ -284,7 +281,8 @@ def _format_headline(
         one, other, _, sign = compared[setting.ahead]
         in_all = all(each > 0 for *_, each in compared.values())
         answer = {1: "Yes," if in_all else "Only", 0: "Undecided,", -1: "No,"}[sign]
-        steps = f"{NUMBER_WORDS[setting.ahead - 1]} discriminator step{'s' * (setting.ahead > 1)}"
+        count = ("one", "two", "three", "four", "five", "six")[setting.ahead - 1]
+        steps = f"{count} discriminator step{'s' * (setting.ahead > 1)}"
         modes = f"spectral norm covers {_format_final_mean(one)} modes, no norm {_format_final_mean(other)}"
         return f"{answer} with {steps}: {modes}."
     places = [(setting.ahead, k) for k in setting.pictured]

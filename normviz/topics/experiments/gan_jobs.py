@@ -37,10 +37,8 @@ class GanGrid(SchemeJob, kind="experiments/gan", version=4):
     """Job that trains the GANs of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
-    the last measured "points" (rates, seeds, points, 2), rounded for the picture.
-
-    Attributes:
-        ahead: steps of the discriminator for each of the generator.
+    the last measured "points" (rates, seeds, points, 2), rounded for the picture. `ahead`: steps of the discriminator
+    for each of the generator.
     """
 
     ahead: int
@@ -89,24 +87,16 @@ def compute_mode_centres() -> np.ndarray:
 
 
 def compute_near_shares(points: np.ndarray, deviation: float) -> np.ndarray:
-    """Return the share of points within `NEAR_SIGMAS` deviations of each centre; NaN and Inf are near none.
+    """Return the share of points within `NEAR_SIGMAS` deviations of each centre: (…, N, 2) -> (…, modes).
 
-    Args:
-        points: (…, N, 2).
-        deviation: σ of each Gaussian.
-
-    Returns:
-        Shares (…, modes).
+    NaN and Inf are near none.
     """
     distances = np.linalg.norm(points[..., None, :] - compute_mode_centres(), axis=-1)
     return (distances <= NEAR_SIGMAS * deviation).mean(-2)
 
 
 def count_covered_modes(shares: np.ndarray) -> np.ndarray:
-    """Return the number of modes near which are at least `LEAST` of all samples.
-
-    Args:
-        shares: of the samples near each mode, (…, modes).
+    """Return the number of modes near which are at least `LEAST` of all samples, from the shares near each, (…, modes).
 
     Example:
         >>> count_covered_modes(np.full(8, 0.04)), count_covered_modes(np.full(8, 0.12))  # a smeared ring; eight modes

@@ -18,8 +18,7 @@ class GridOutcome:
     """The result of a grid of learning rates and seeds, read at the rate with the lowest final validation error.
 
     Attributes:
-        name: their name in sentences.
-        label: their name in figures.
+        name, label: the networks' name in sentences, and in figures.
         style: index of their colour, dash and marker in figures.
         rates: the learning rates of the grid.
         result: arrays by name; "validation" and "test" are errors (measured steps, rates, seeds).

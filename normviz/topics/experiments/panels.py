@@ -30,8 +30,6 @@ from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-CACHED_NOTE = "The result is cached."
-
 AUTOSTART_KEY = f"{state.PAGE} wanted"
 """Session key of the request that the next setting starts by itself."""
 
@@ -133,7 +131,9 @@ def draw_run_button(run: PageRun, example: ExampleResults | None, on_repeat: Cal
         results = experiment_runs.find_results(run).values()
         devices = format_device_list(str(arrays["device"]) for arrays in results)
         has_no_disk = experiment_runs.get_archive().disk.failed
-        storage = "On this server until it restarts: its disk takes no results." if has_no_disk else CACHED_NOTE
+        storage = (
+            "On this server until it restarts: its disk takes no results." if has_no_disk else "The result is cached."
+        )
         st.button("Run with other seeds", on_click=on_repeat, key="run again")
         st.caption(f"Computed on the {devices}. {storage}", width="content")
 
@@ -175,14 +175,7 @@ def show_report(report: Report, why: str, about: str, theme: str, is_running: bo
     """Show a report: headline, verdict and its reason (`why`), the first figure, the data (`about`), then the rest.
 
     While networks train, curves over the training steps come first. Figures of chosen learning rates are folded.
-
-    Args:
-        report: the report.
-        why: the reason of a verdict that has none of its own.
-        about: the data and the network, in a line.
-        theme: the theme of the figures.
-        is_running: True while networks train.
-        network_count: number of networks behind the mean of a curve.
+    `why` is for a verdict without a reason of its own; `network_count` networks are behind the mean of a curve.
     """
     figures = sorted(report.figures, key=lambda each: is_running and not has_step_axis(each))
     verdict = report.verdict

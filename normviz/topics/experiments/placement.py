@@ -52,12 +52,6 @@ from normviz.topics.experiments.reports import (
 PLACEMENT_LABELS = {"none": "no norm", "post": "post norm", "pre": "pre norm", "peri": "peri norm"}
 """Names of the placements in figures."""
 
-FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
-"""Schemes that can normalize between branches: all that normalize activations."""
-
-RATIO_STYLE = 4
-"""Index of the style of a curve that belongs to two placements."""
-
 WARMUP_LABELS, WARMUP_STYLES = ("with warm-up", "without warm-up"), (0, 1)
 """Names in figures of the trainings with a warm-up and without, and the indices of their curve styles."""
 
@@ -78,7 +72,11 @@ DOUBLED, EVEN = 0.25, 0.5
 class Setting(experiment.Setting):
     """Settings of the comparison of post norm and pre norm: the scheme and the training."""
 
-    scheme: str = choice("layer-channels", FITTING_SCHEMES, label="Scheme")
+    scheme: str = choice(
+        "layer-channels",
+        {key: each.label for key, each in SCHEMES.items() if each.is_activation_scheme},
+        label="Scheme",
+    )
     groups: int = number_choice(2, find_divisors(WIDTH), label="Groups G")
     radius: int = integer(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", experiment.validate_custom_scheme)
@@ -168,7 +166,7 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
     """Return a figure of the last layer's gradient norm by number of layers, post norm's over pre norm's."""
     layers = np.array(LAYER_COUNTS)
     ratio = make_band_curve(
-        "Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_STYLE, np.exp, has_markers=True
+        "Post / pre", layers, _compute_log_gradient_ratios(norms), len(PLACEMENTS), np.exp, has_markers=True
     )
     root = Curve("√L", layers, np.sqrt(layers), -1)
     panel = CurvePanel(
@@ -203,8 +201,9 @@ def _draw_errors_by_rate(
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
-        f"{', '.join(f'{_format_error_at_rate(each, k)} at {typeset(rate)}' for k, rate in enumerate(LEARNING_RATES))}"
+        f"{', '.join(f'{format_mean_percent(errors)} at {typeset(rate)}' for errors, rate in by_rate)}"
         for name, (_, each) in runs.items()
+        for by_rate in [zip(each.errors_by_rate, LEARNING_RATES, strict=True)]
     )
     yield FigureSpec(
         key, panels, f"Test error by learning rate. Without a warm-up: {said}.",
@@ -238,11 +237,6 @@ def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
         "Before training. Means over the seeds with 95% intervals. Without norm the scale doubles with each branch "
         "(De & Smith 2020, section 2), with pre norm it grows linearly (Xiong et al. 2020, Lemma 2).",
     )  # fmt: skip
-
-
-def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
-    """Format the final test error at the learning rate at position `k`: "3.2 ± 0.7%"."""
-    return format_mean_percent(outcome.errors_by_rate[k])
 
 
 def _format_headline(depth: Arrays, runs: PlacementOutcomes, ended_outcomes: PlacementOutcomes) -> str:
@@ -371,7 +365,9 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
     """Format test errors with and without warm-up, at the rate at position `k`, or at each best rate if it is None."""
     words = []
     for name, outcomes in pair.items():
-        warm, without = (_format_error_at_rate(each, each.best_rate_index if k is None else k) for each in outcomes)
+        warm, without = (
+            format_mean_percent(each.errors_by_rate[each.best_rate_index if k is None else k]) for each in outcomes
+        )
         at = ["", ""] if k is not None else [f" (rate {typeset(each.rate)})" for each in outcomes]
         words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
     return "; ".join(words)

@@ -17,9 +17,6 @@ WIDTH, HEADS = 16, 2
 WIDE, WIDE_HEADS, WIDE_BATCH = 64, 2, 32
 """Channels, heads and digits of a mini-batch before training: in wide networks, chance decides less."""
 
-GRADIENT_BATCHES = 2
-"""Mini-batches over which gradients before training are averaged."""
-
 LAYER_COUNTS = (1, 2, 4, 8, 16)
 """Layers of the networks whose gradients are compared before training."""
 
@@ -109,7 +106,7 @@ class DepthGradients(NetworksJob, kind="experiments/placement/depth", version=1)
         x, labels = digits.train
         norms: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
-            batches = shuffle_mini_batches([seed], len(x), GRADIENT_BATCHES, WIDE_BATCH)
+            batches = shuffle_mini_batches([seed], len(x), 2, WIDE_BATCH)
             by_depth = []
             for layers in LAYER_COUNTS:
                 plan = TransformerPlan(layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps)

@@ -50,10 +50,8 @@ class Verdict:
 def describe_extent(signs: Mapping[Any, int], preposition: str = "for", noun: str = "") -> str:
     """Return in words where a claim holds, to follow "Holds": "for batches of 2. For 4, this is not clear".
 
-    Args:
-        signs: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold.
-        preposition: of the names.
-        noun: the words between the preposition and the first names.
+    `signs`: by name, 1 where the claim holds, 0 where this is unclear, −1 where it does not hold. `noun`: the words
+    between the preposition and the first names.
 
     Example:
         >>> describe_extent({2: 1, 4: 0, 8: -1}, noun="batches of ")
@@ -110,14 +108,9 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """Specification of one figure of a report.
+    """Specification of one figure of a report: panels of curves, `columns` in a row, or one heat map.
 
-    Attributes:
-        key: the key of its element on the page.
-        panels: panels of curves, beside each other; or one heat map.
-        alt: the figure in words.
-        caption: the explanation below it.
-        columns: number of panels in a row.
+    `alt` is the figure in words, `caption` the explanation below it.
     """
 
     key: str
@@ -126,17 +119,17 @@ class FigureSpec:
     caption: str = ""
     columns: int = 2
 
+    @property
+    def curve_panels(self) -> Sequence[CurvePanel]:
+        """The panels of curves; none for a heat map."""
+        return () if isinstance(self.panels, HeatMap) else self.panels
+
 
 @dataclass(frozen=True)
 class Report:
-    """The report of an experiment on the results so far.
+    """The report of an experiment on the results so far, with all numbers in a table of columns.
 
-    Attributes:
-        headline: the main result, in a sentence with numbers.
-        figures: in the order of the page.
-        verdict: on the claim.
-        table: all numbers, in columns of one length.
-        verdicts: by id, verdicts on claims that cover only a part of the experiment.
+    `verdicts`: by id, verdicts on claims that cover only a part of the experiment.
     """
 
     headline: str
@@ -159,16 +152,10 @@ def make_band_curve(
     has_markers: bool = False,
     is_scatter: bool = False,
 ) -> Curve:
-    """Return a curve of the means over the seeds of `values`, with a band of 95% intervals.
+    """Return a curve of the means over the seeds of `values`, (…, seeds), with a band of 95% intervals.
 
-    Args:
-        name: the name of the curve.
-        x: the positions of the values, (…).
-        values: (…, seeds).
-        style: index of the curve's colour, dash and marker.
-        transform: function of the means and of the ends of the intervals, such as `clip_to_percent`.
-        has_markers: True to mark each value.
-        is_scatter: True for markers without a line.
+    `transform` is applied to the means and to the ends of the intervals, as `clip_to_percent`. The other arguments are
+    those of `Curve`.
     """
     mean, low, high = map(transform, estimate_band(values))
     return Curve(name, x, mean, style, low, high, has_markers, is_scatter)

@@ -30,9 +30,6 @@ IMPLEMENTATION_NAMES = ("PyTorch’s layers", "plain operations")
 
 PASS_NAMES = ("forward", "forward and backward")
 
-IMPLEMENTATION_STYLES = (16, 17)
-"""Indices of their curve styles: no colour of a scheme."""
-
 TIMING_REPEATS = 3
 """Timings of everything in a round; the shortest counts, since other processes only lengthen a time."""
 
@@ -73,11 +70,7 @@ class SpeedTiming(ExperimentJob, kind="experiments/speed", version=2):
     """Job that times one layer of each scheme, in turn, on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
-
-    Attributes:
-        rounds: number of rounds.
-        seed: the seed of the numbers in the tensor.
-        machine: the machine of the request, so that another machine measures anew.
+    `seed` is that of the numbers in the tensor. Another `machine` than that of the request measures anew.
     """
 
     rows: tuple[SchemeSpec, ...]
@@ -128,11 +121,9 @@ def list_jobs(setting: Setting) -> list[SpeedTiming]:
 
 
 class TimeRatio(NamedTuple):
-    """Mean ratio of two times that are measured in the same rounds, with its 95% interval; NaN without times.
+    """Geometric mean of the ratio of two times measured in the same rounds, and the ends of its 95% interval.
 
-    Attributes:
-        low, middle, high: the geometric mean over the rounds, and the ends of its 95% interval.
-        log: the mean difference of the natural logarithms, with its interval and p-value.
+    `log` is the mean difference of the natural logarithms. All are NaN without times.
     """
 
     low: float
@@ -230,7 +221,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Iter
         ends = [end for of in ratios.values() for each in of for end in (each.low, each.high)]
         span = (min(float(np.log10(min(ends))) - 0.1, -0.31), max(float(np.log10(max(ends))) + 0.1, 0.3))
         title = f"RMS norm’s time / layer norm’s time, {which} pass{'es' * bool(p)}"
-        panel = _make_ratio_panel(title, ratios, IMPLEMENTATION_STYLES, found, "time ratio")
+        panel = _make_ratio_panel(title, ratios, (16, 17), found, "time ratio")  # no colour of a scheme
         words = (f"{way}: {', '.join(each.text for each in of)}" for way, of in ratios.items())
         yield FigureSpec(
             which, [replace(panel, span=span, level_names=("RMS norm slower ↑<br>RMS norm faster ↓",))],

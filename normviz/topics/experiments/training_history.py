@@ -38,15 +38,10 @@ def make_job_step(
 
 
 class TrainingHistory:
-    """Losses by step and measured errors of many networks, collected during a training.
+    """Losses by step and measured errors of a grid of networks, such as (rates, seeds), collected during a training.
 
-    Args:
-        length: number of steps of the training.
-        points: number of steps at which errors are measured.
-        shape: shape of the grid of networks, such as (rates, seeds).
-
-    Attributes:
-        extra_results: further arrays for the result, such as tests of the trained networks.
+    Errors are measured at `points` of its `length` steps. `extra_results` are further arrays for the result, such as
+    tests of the trained networks.
     """
 
     def __init__(self, length: int, points: int, shape: tuple[int, ...]) -> None:

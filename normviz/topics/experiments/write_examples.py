@@ -21,17 +21,12 @@ from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_pat
 def write_example(key: str) -> str:
     """Run an experiment with its default setting, write its shipped file, and return a line to print.
 
-    Raises:
-        InvalidInput: if no experiment has this key.
-        JobsFailed: if a job failed.
-        ValueError: as `pack_results`.
+    Raises InvalidInput for an unknown key, JobsFailed if a job failed, and ValueError as `pack_results`.
     """
     experiment = get_experiment(key)
     jobs = experiment.list_jobs(experiment.setting())
-
     with TemporaryDirectory() as folder:
         archive = ResultArchive(ResultCache(Path(folder) / "results.sqlite"))
-
         run_missing_jobs(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
         results = archive.find_results(jobs)
     content = pack_results(experiment, results)
