@@ -59,10 +59,6 @@ class TrainingCurves(NamedTuple):
         """η/‖W‖² of each step, (steps, runs)."""
         return self.rates / self.length[:-1] ** 2
 
-    def measure_score_gap(self, run: int) -> float:
-        """Return a run's largest difference of class scores from its reference run, relative to the largest score."""
-        return float(self.gap[:, run].max() / self.size[:, run].max())
-
 
 Direction = Callable[[list[np.ndarray]], list[np.ndarray]]
 """The function of an optimizer from gradients to steps, which the learning rate then multiplies."""
@@ -86,24 +82,17 @@ def make_adam() -> Direction:
     return direction
 
 
-DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": make_adam}
-"""Functions that return the direction of an optimizer for a new run."""
-
-
 def train_side_by_side(
     seed: int, weight_factors: Sequence[float], rates: np.ndarray, reference_runs: Sequence[int], optimizer: str = "sgd"
 ) -> TrainingCurves:
     """Train several networks on the same mini-batches by W ← W − η · direction; return their `TrainingCurves`.
 
-    Args:
-        seed: of the weights and of the mini-batches.
-        weight_factors: for each run, the factor on W before the first step.
-        rates: η of W (steps, runs); all other parameters use the first rate of the first run.
-        reference_runs: for each run, the index of the run that its class scores are compared with.
-        optimizer: "sgd" or "adam".
+    Each run has its factor on W before the first step, and is compared with the run at its index in `reference_runs`.
+    `rates` are η of W, (steps, runs); all other parameters use the first rate of the first run.
     """
     images, labels = load_digits()
-    x, rng, direction = images.reshape(-1, DIGIT_SIDE**2), np.random.default_rng([seed, 1]), DIRECTIONS[optimizer]()
+    x, rng = images.reshape(-1, DIGIT_SIDE**2), np.random.default_rng([seed, 1])
+    direction = make_adam() if optimizer == "adam" else lambda gradients: gradients
     networks = initialize_networks([np.random.default_rng(seed) for _ in weight_factors], (UNITS,), eps=0.0)
     w = networks.weights[0]
     w *= 2**0.5 * np.reshape(weight_factors, (-1, 1, 1))  # He's variance 2 / fan-in
@@ -138,8 +127,6 @@ def measure_pythagoras_gap(curves: TrainingCurves) -> float:
     return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))
 
 
-# --- twins: W and δW ------------------------------------------------------------------------------------------------
-
 ADAM_RATE = 0.01
 DELTA_POWERS = (0, 1, 2)
 TWIN_STEPS = 100
@@ -159,4 +146,5 @@ def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]
     course = train_side_by_side(
         training.seed, (1.0, *[training.delta] * len(DELTA_POWERS)), rates, [0] * runs, optimizer
     )
-    return {power: course.measure_score_gap(run) for run, power in enumerate(DELTA_POWERS, 1)}
+    gaps = course.gap.max(0) / course.size.max(0)
+    return dict(zip(DELTA_POWERS, gaps[1:].tolist(), strict=True))

@@ -16,17 +16,11 @@ MIN_REACH = 4.15
 GRADIENT_LENGTH = 2.0
 """Length of the arrow of the gradient without its mean."""
 
-OFFSET = 0.11
-"""Distance of the arrows v and x̂, which have one direction, from the line between them."""
-
 RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.5, 1e-3
 """Side of the square that marks a right angle, and the largest cosine that counts as one."""
 
 CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
-
-SUBSCRIPTS = "₁₂₃"
-"""Subscripts of the axes x₁, x₂ and x₃."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Unit normal of the plane of all vectors whose sum is 0."""
@@ -45,7 +39,7 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     """
     colours, forward = THEMES[theme], step.before
     divides, origin, length = stage != "centre", np.zeros(3), float(np.linalg.norm(forward.v))
-    beside = OFFSET * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin
+    beside = 0.11 * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin  # v and x̂ overlap
     gradients = _scale_gradients(step) if stage == "gradient" and length else np.empty((0, 3))
     farthest = float(np.linalg.norm(gradients + forward.v, axis=1).max(initial=0))
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.04 * farthest)
@@ -106,7 +100,12 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
     figure = Figure()
     ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
-    _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
+    x, y, z = disc.T
+    light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
+    figure.add(
+        "mesh3d", x=x, y=y, z=z, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1), color=colours.mean,
+        opacity=0.14, lighting=light, **_QUIET,
+    )  # fmt: skip
     _draw_text(figure, 0.84 * reach * (0.99 * _DEEP + 0.1 * _RIGHT), "plane: sum = 0", colours.mean)
     if has_circle:
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
@@ -123,7 +122,7 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
             text=[*[""] * (len(numbers) - 1), str(numbers[-1])], textposition=side,
             textfont={"color": colours.muted}, **_QUIET,
         )  # fmt: skip
-        _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")
+        _draw_text(figure, 1.02 * length * unit, f"x{'₁₂₃'[channel]}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
@@ -131,7 +130,9 @@ def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Fig
         scene={
             **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.5),
             "camera": {
-                "eye": _format_point(_EYE), "up": _format_point(PLANE_NORMAL), "projection": {"type": "orthographic"},
+                "eye": dict(zip("xyz", _EYE.tolist(), strict=True)),
+                "up": dict(zip("xyz", PLANE_NORMAL.tolist(), strict=True)),
+                "projection": {"type": "orthographic"},
             },
         },
     )  # fmt: skip
@@ -145,13 +146,6 @@ def _make_circle_points() -> np.ndarray:
     """Return points on the unit circle in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
-
-
-def _draw_surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **triangles: Any) -> None:
-    """Add a translucent surface through points, (points, 3), to a figure; `triangles`: Plotly's mesh settings."""
-    x, y, z = points.T
-    light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
-    figure.add("mesh3d", x=x, y=y, z=z, color=colour, opacity=opacity, lighting=light, **triangles, **_QUIET)
 
 
 def _draw_vector(
@@ -190,8 +184,3 @@ def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, sid
     figure.add(
         "scatter3d", x=x, y=y, z=z, mode="text", text=[f"<b>{text}</b>"], textposition=side, textfont=font, **_QUIET
     )
-
-
-def _format_point(position: np.ndarray) -> dict[str, float]:
-    """Return a point as Plotly's {"x": …, "y": …, "z": …}."""
-    return dict(zip("xyz", position.tolist(), strict=True))

@@ -31,10 +31,6 @@ ANSWER_NAMES = ("out", "dx", "dgamma", "dbeta")
 
 INPUT_NAMES = ("x", "gamma", "beta", "eps", "dout")
 
-MAX_MATCH_ERROR = 0.02
-"""Largest relative difference from a mistake's result that counts as the mistake, for any inputs."""
-
-
 Candidates = Iterable[tuple[MistakeKeys, np.ndarray]]
 """Mistakes, and the array that each leads to."""
 
@@ -124,8 +120,7 @@ class AnswerJudge:
     """Judge of answers to one homework task, which compares arrays with right results and those of known mistakes.
 
     Args:
-        scheme: the scheme of the task.
-        layout: a key of `LAYOUTS`, for x, dout, out and dx.
+        scheme, layout: of the task; the layout, a key of `LAYOUTS`, is that of x, dout, out and dx.
         inputs: x, and gamma (1 if missing), beta (0), eps, dout (needed for gradients).
         eps: ε if the inputs do not hold it; by default the scheme's own.
         keeps_results: True to compute the results of mistakes once, for many answers: up to 1 GB at `MAX_ELEMENTS`.
@@ -157,11 +152,8 @@ class AnswerJudge:
     def judge(self, answer: Mapping[str, np.ndarray]) -> dict[str, AnswerVerdict]:
         """Return a verdict on each array of an answer by name, each judged by itself.
 
-        An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
-        numbers, too many of them, or a gradient without dout.
-
-        Args:
-            answer: any of out, dx, dgamma and dbeta.
+        An array that cannot be judged gets a verdict with a `problem`: a name other than out, dx, dgamma and dbeta,
+        values other than finite real numbers, too many of them, or a gradient without dout.
 
         Raises:
             InvalidInput: no array can be judged.
@@ -186,7 +178,7 @@ class AnswerJudge:
         roundings = case.list_roundings(array)
         if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
             return AnswerVerdict(True, error)
-        limits = [min(rounding * case.condition, MAX_MATCH_ERROR) for rounding in roundings]
+        limits = [min(rounding * case.condition, 0.02) for rounding in roundings]  # for any inputs
         exchanges = generate_gamma_exchanges(case, name, flat)
         singles, combinations = (make(case, name) for make in self.generators)
         keys = _find_nearest_mistakes(flat, chain(singles, exchanges), limits)

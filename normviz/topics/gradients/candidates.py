@@ -15,6 +15,7 @@ from normviz.topics.gradients.homework import (
     HomeworkInputs,
     MistakeKeys,
     broadcast_mean,
+    compute_bessel_factor,
     compute_forward_steps,
     generate_input_gradients,
     generate_wrong_denominators,
@@ -23,9 +24,6 @@ from normviz.topics.gradients.homework import (
 )
 from normviz.topics.gradients.min_max import MinMaxScaling, generate_min_max_variants
 from normviz.topics.gradients.misreadings import generate_misread_views, generate_wrong_fields, has_fitting_groups
-
-RUNNING_SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
-"""Shares of the batch in running statistics: none yet, or one step of a usual momentum."""
 
 MistakeCandidates = Iterator[tuple[MistakeKeys, np.ndarray]]
 """Pairs of mistakes and the array that they lead to."""
@@ -136,10 +134,10 @@ def _generate_running_average_mistakes(case: HomeworkCase, name: str) -> Mistake
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
-    variance, m = broadcast_mean((task.x - mean) ** 2, field), field.compute_sizes(task.x.shape)
-    for share in RUNNING_SHARES:
+    variance = broadcast_mean((task.x - mean) ** 2, field)
+    for share in (0.0, 0.1, 0.01, 0.001, 0.9, 0.99):
         for start in (1.0, 0.0):
-            for factor in (1.0, m / np.maximum(m - 1, 1)):
+            for factor in (1.0, compute_bessel_factor(field, task.x.shape)):
                 r = 1 / np.sqrt((1 - share) * start + share * variance * factor + case.eps)
                 steps = ForwardSteps(task.x, task.x, r, r, (task.x - share * mean) * r)
                 formula = FormulaVariant(None, None, case.eps)

@@ -19,9 +19,6 @@ from normviz.topics.gradients.layouts import check_size, get_parameter_shape, re
 MAX_ELEMENTS = 2**14
 """Largest number of elements of x: judging computes a few hundred wrong results."""
 
-MAX_WINDOW_NUMBERS = 2**19
-"""Largest number of elements in all windows of x."""
-
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
     """Return the arrays in the order of `names`, or raise InvalidInput, with `source` as a name for all of them."""
@@ -105,7 +102,7 @@ class HomeworkCase:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
         above = None if dout is None else parse_layout(layout).to_tensor(dout.astype(float))
         self.task = HomeworkInputs(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
-        scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
+        scheme.check(self.task.x.shape, 2**19)  # elements in all windows
         self.right = self._compute_correct_results()
         self.allowed, self.condition = self._compute_tolerances()
 

@@ -13,12 +13,6 @@ from normviz.core.text import format_number
 MAX_LABELLED_CELLS = 6, 6
 """Rows and columns of cells with room for their number."""
 
-MAX_NAMED_ELEMENTS = 24
-"""Largest number of elements with room for their indices beside the matrix."""
-
-MAX_FRAMED_FIELDS = 36
-"""Largest number of fields that get a frame."""
-
 
 def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_threshold: float = 0.0) -> Figure:
     """Return a heat map of a tensor (NH × WC); magnitudes up to `zero_threshold` are 0."""
@@ -56,11 +50,11 @@ def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarra
         x=list(names), y=list(names), z=matrix, zmin=-largest, zmax=largest, colorscale=colours.diverging_scale,
         colorbar=COLOUR_BAR_STYLE | {"len": 0.8}, hovertemplate="∂x̂[%{y}] / ∂x[%{x}] = %{z:.4g}<extra></extra>",
     )  # fmt: skip
-    if len(edges) - 1 <= MAX_FRAMED_FIELDS:
+    if len(edges) - 1 <= 36:
         for start, end in pairwise(edges.tolist()):
             ends = {"x0": start - 0.5, "x1": end - 0.5, "y0": start - 0.5, "y1": end - 0.5}
             figure.add_shape(type="rect", line={"color": colours.ink, "width": 2}, **ends)
-    shown = len(names) <= MAX_NAMED_ELEMENTS
+    shown = len(names) <= 24  # else there is no room
     axis = {"type": "category", "showticklabels": shown, "showgrid": False, "tickfont": {"size": 11}, "ticks": ""}
     figure.update_xaxes(title="x of element n, h, w, c", constrain="domain", tickangle=-90, **axis)
     figure.update_yaxes(title="x̂ of element", autorange="reversed", scaleanchor="x", constrain="domain", **axis)

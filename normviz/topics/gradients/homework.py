@@ -21,9 +21,6 @@ from normviz.core.registry import Scheme, make_custom_scheme
 MistakeKeys = tuple[str, ...]
 """Keys of the mistakes that were made together; () without a mistake."""
 
-COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
-"""Defaults of ε in frameworks and in homework."""
-
 
 class HomeworkInputs(NamedTuple):
     """The inputs of a homework task as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
@@ -197,7 +194,8 @@ def generate_wrong_formulas(scheme: Scheme, formula: FormulaVariant) -> Iterator
     else:
         yield ("centred",), replace(formula, summation=formula.suppression)
     yield ("no-division",), replace(formula, suppression=None)
-    for other in dict.fromkeys((formula.eps**2, formula.eps**0.5, *COMMON_EPS_VALUES)):
+    defaults = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)  # of frameworks and of homework
+    for other in dict.fromkeys((formula.eps**2, formula.eps**0.5, *defaults)):
         if other != formula.eps:
             yield ("other-eps",), replace(formula, eps=other)
     if scheme.per_fan_in:

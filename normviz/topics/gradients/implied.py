@@ -12,9 +12,6 @@ from normviz.topics.gradients.candidates import MistakeCandidates, measure_relat
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import broadcast_mean, compute_bessel_factor
 
-EXCHANGE_CANDIDATES = 4
-"""Number of channels among which an exchange is searched: those with the largest errors."""
-
 BLEND_TOLERANCE = 0.01
 """Tolerance of implied statistics to a blend, in units of σ: running averages may be stored with few digits."""
 
@@ -34,7 +31,7 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
     if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.to_layout_order(wanted).shape:
         return
     off = ((case.from_layout_order(flat) - wanted) ** 2).sum((0, 1, 2))
-    for i, j in combinations(np.argsort(off)[-EXCHANGE_CANDIDATES:], 2):
+    for i, j in combinations(np.argsort(off)[-4:], 2):
         gamma = task.gamma.copy()
         gamma[..., [i, j]] = gamma[..., [j, i]]
         if np.array_equal(gamma, task.gamma):

@@ -21,8 +21,7 @@ class SubmissionRow(NamedTuple):
     """A row of the table of a class: the verdict on one array of one student.
 
     Attributes:
-        student: the name of the file, without .npz.
-        array: the name of the array; empty for a file that cannot be judged.
+        student, array: the name of the file, without .npz, and of the array; empty for a file that cannot be judged.
         verdict: "right", "wrong", "missing" or "not judged".
         mistake: the keys of the mistakes, with + between them; empty if none is known.
         error: the largest difference from the right result over the largest magnitude.
@@ -45,11 +44,9 @@ def judge_folder(
     A file that is broken, or no file, is a row with its reason. So is every array that it lacks and others have.
 
     Args:
-        scheme: the scheme of the task.
-        layout: a key of `LAYOUTS`.
+        scheme, layout, eps: as of `AnswerJudge`.
         inputs: an .npz file, or a folder with one for each student, of the same name as the answer.
         folder: the folder of answers, .npz files. Names that begin with a point are left out.
-        eps: ε if the inputs do not hold it.
 
     Raises:
         InvalidInput: unusable inputs in a single file, or a folder that cannot be read, is empty or too full.
@@ -99,14 +96,11 @@ def format_csv_rows(rows: list[SubmissionRow]) -> str:
     return text.getvalue()
 
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""The first characters of a formula in a spreadsheet, and their full-width forms."""
-
-
 def _escape_cell(cell: str) -> str:
     """Return a cell without control characters or lone surrogates, and with an apostrophe before a formula's sign."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", "\ufffd", cell)
-    return f"'{plain}" if plain.lstrip(" \ufffd").startswith(FORMULA_SIGNS) else plain
+    signs = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
+    return f"'{plain}" if plain.lstrip(" \ufffd").startswith(signs) else plain
 
 
 def _list_names(folder: Path) -> list[str]:

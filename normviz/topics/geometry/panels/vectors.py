@@ -22,9 +22,6 @@ from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
-CIRCLE_TOLERANCE = 5e-4
-"""A vector that is shorter than the radius by at most this share counts as on the circle."""
-
 TURN_TOLERANCE = 1e-3
 """A step that turns v by fewer degrees counts as no turn."""
 
@@ -155,4 +152,5 @@ def _format_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
 
 
 def _is_shortened_by_eps(forward: ForwardPass) -> bool:
-    return float(1 - np.linalg.norm(forward.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE
+    """Return True if x̂ is clearly inside the circle."""
+    return float(1 - np.linalg.norm(forward.xhat) / CIRCLE_RADIUS) > 5e-4
