@@ -26,21 +26,14 @@ HIGHLIGHT_WORDS = {
 }
 """Words as HTML for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
-STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
-"""Note on a cube that is too large to be animated."""
-
 AXIS_ROLES: dict[str, AxisRoles] = {"activation": PLAIN_ROLES, "weight": (2, 0, 1, 3)}
 """Axes drawn in the places of N, H, W and C, by tensor: the input channels of weights take the place of examples."""
 
 
 class CubeLook(NamedTuple):
-    """Visitor's choices for the picture of a cube: its view, its colours and its selected element.
+    """Visitor's choices for a cube: "folded" or "unfolded", a key of `COLOURING_NAMES`, and the locked element.
 
-    Attributes:
-        view: "folded" or "unfolded".
-        colour: a key of `COLOURING_NAMES`.
-        focus: the locked element.
-        is_picture: True if values are drawn as brightness.
+    If `is_picture`, values are drawn as brightness.
     """
 
     view: str
@@ -54,15 +47,9 @@ def draw_lab_cube(
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnFigure:  # fmt: skip
-    """Draw the cube with the elements that share statistics with the chosen one, its legend and its stages.
+    """Draw the cube of x with the elements that share statistics with the chosen one, its legend and its stages.
 
-    Args:
-        scheme_on_shape: the scheme and the shape of x.
-        x, result: the tensor (N, H, W, C), and its normalization.
-        layer: ε, γ, β and τ.
-        look: as it is drawn.
-        theme: "light" or "dark".
-        parts: further attributes of `CubeParts`.
+    `layer` holds ε, γ, β and τ, `parts` further attributes of `CubeParts`.
     """
     scheme, colour = scheme_on_shape.scheme, look.colour
     roles = AXIS_ROLES[scheme.tensor]
@@ -70,7 +57,8 @@ def draw_lab_cube(
     layout = compute_layout(look.view, x.shape, roles)
     titles, hues = make_axis_titles(scheme_on_shape, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
-    still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
+    note = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
+    still = "" if x.size <= MAX_ANIMATED_ELEMENTS else note
     played = [] if still else list(build_stages(scheme, x, result, layer))
     count = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.find_box(look.focus, x.shape))
     words = format_cube_legend(colour, scheme_on_shape, theme, count <= cube.MAX_OUTLINED_BOXES, legend)

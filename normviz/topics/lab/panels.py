@@ -92,8 +92,7 @@ def show_element_panel(
     roles = AXIS_ROLES[scheme_on_shape.scheme.tensor]
     data = build_element_data(view, scheme_on_shape, x, result, layer, roles, theme)
     show_chosen_element(data, "element", lambda: store_chosen_element("element shown"))
-    twins = describe_equal_schemes(scheme_on_shape.scheme, scheme_on_shape.shape)
-    if twins:
+    if twins := describe_equal_schemes(scheme_on_shape.scheme, scheme_on_shape.shape):
         st.info(twins, icon=":material/equal:")
 
 
@@ -131,15 +130,9 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 class StatisticsMap(NamedTuple):
-    """Values, axis names, framed index and texts of a heat map of statistics.
+    """Heat map of a statistic: values with four axes, the axes' names, the index of the framed value, and two texts.
 
-    Attributes:
-        name: name of the statistic.
-        values: the statistics, an array with four axes.
-        axes: names of the axes.
-        where: index of the framed statistic.
-        moves: True if the frame follows the element under the pointer.
-        alt, caption: the map in words.
+    If it `moves`, the frame follows the element under the pointer.
     """
 
     name: str
@@ -213,10 +206,6 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
     )
 
 
-PICTURE_SCALES = {"one": "One for both", "own": "Each its own"}
-"""Labels of the choices for the range from black to white."""
-
-
 def show_example_pictures(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str, coloured: bool
 ) -> None:
@@ -227,10 +216,10 @@ def show_example_pictures(
         return
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
     before, after = x[where], result.xhat[where]
+    labels = {"one": "One for both", "own": "Each its own"}
     scale = st.segmented_control(
-        "Black to white", list(PICTURE_SCALES), default="one", required=True, key="brightness",
-        format_func=PICTURE_SCALES.__getitem__,
-    )  # fmt: skip
+        "Black to white", list(labels), default="one", required=True, key="brightness", format_func=labels.__getitem__
+    )
     both = find_finite_range(before, after)
     ends = [both, both] if scale == "one" else [find_finite_range(before), find_finite_range(after)]
     images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
@@ -257,8 +246,7 @@ def show_scheme_formula(scheme: Scheme) -> None:
     for line in lines:
         if line.name != "where":
             st.latex(line.latex)
-    where = [f"${line.latex}$" for line in lines if line.name == "where"]
-    if where:
+    if where := [f"${line.latex}$" for line in lines if line.name == "where"]:
         st.caption("where " + " · ".join(where))
 
 
@@ -270,8 +258,7 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
     else:
         titles = ("Name", "What it is", "Shape here", "In PyTorch", "In Keras")
         st.table([dict(zip(titles, row, strict=True)) for row in rows])
-    trap = warn_about_keras_axis(scheme, x.shape)
-    if trap:
+    if trap := warn_about_keras_axis(scheme, x.shape):
         st.warning(trap, icon=":material/warning:")
 
 

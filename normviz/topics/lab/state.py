@@ -30,10 +30,6 @@ FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
 """Frameworks of the code, by their names in a link."""
 
 
-def _format_gain_label(view: View) -> str:
-    return f"{SCHEMES[view['scheme']].gain_symbol} (gain)"
-
-
 def has_affine(scheme: Scheme) -> bool:
     """Return True if a scheme has γ or β, so that y differs from x̂."""
     return scheme.gain is not None or scheme.bias is not None
@@ -47,7 +43,7 @@ LOOK_PARAMS = cube_view.create_camera_param(), cube_view.GAPS_PARAM, cube_view.C
 class LearnedValues:
     """Page values that training would learn, here set by hand: γ, β, τ."""
 
-    gain: float = real(1.0, -10.0, 10.0, label=_format_gain_label)
+    gain: float = real(1.0, -10.0, 10.0, label=lambda view: f"{SCHEMES[view['scheme']].gain_symbol} (gain)")
     bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
     threshold: float = real(0.0, -10.0, 10.0, label="τ (threshold)")
 
@@ -79,14 +75,11 @@ def affects_scheme(scheme: Scheme, name: str) -> bool:
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
 
-ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
-"""Names of the values under "Advanced", besides those of a custom scheme."""
-
-
 def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
-    changed = (name for name in ADVANCED_NAMES if affects_scheme(scheme, name) and view[name] != defaults[name])
+    names = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")  # besides those of a custom scheme
+    changed = (name for name in names if affects_scheme(scheme, name) and view[name] != defaults[name])
     return custom.is_custom_chosen([scheme.key]) or any(changed)
 
 

@@ -29,23 +29,22 @@ def make():
     # a batch of real data
     images, labels = next(iter(loader))
     return model, images"""
-"""Example of a function for `normviz record`."""
 
 RECORD_COMMANDS = """# normviz with PyTorch
 pip install 'normviz[train]'
 normviz record my_model:make layers.npz"""
-"""Commands that write the file of a model."""
 
 NOTEBOOK_SNIPPET = """import normviz
 normviz.record(
     model, batch, "layers.npz"
 )"""
-"""The same in a notebook."""
 
 
 def draw_controls(view: View) -> None:
     """Draw the choice of an example or the user's own model; for the latter how to record it, and the upload."""
-    draw_segments(PREFIX + "source", "Model", SOURCE_NAMES, on_change=_forget_layer)
+    draw_segments(
+        PREFIX + "source", "Model", SOURCE_NAMES, on_change=lambda: st.session_state.update({PREFIX + "layer": ""})
+    )
     if view["source"] != OWN_MODEL:
         return
     state = st.session_state
@@ -88,7 +87,3 @@ def _show_upload_error() -> None:
     if state.get(ERROR_KEY):
         there = f" {state[NAME_KEY]} is still shown." if OWN_KEY in state else ""
         show_error(f"{capitalize_first(state[ERROR_KEY])}{there}")
-
-
-def _forget_layer() -> None:
-    st.session_state[PREFIX + "layer"] = ""

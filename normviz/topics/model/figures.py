@@ -14,12 +14,6 @@ from normviz.describe.problems import name_axis
 from normviz.topics.model.channels import ChannelComparison
 from normviz.topics.model.reported import ReportedLayer
 
-WIDE_RANGE = 30
-"""Standard deviations of which one is this many times another are on a logarithmic axis."""
-
-MAX_BARS = 9
-"""Most layers that are drawn."""
-
 MAX_CELLS = 12
 """Most cells of a map of fields along an axis."""
 
@@ -43,7 +37,7 @@ def draw_channels(averages: ChannelComparison, theme: str = "light") -> Figure:
             x=number, y=values, mode="markers", name=name, marker={"color": colour, "symbol": symbol, "size": 9},
             hovertemplate=f"channel %{{x}}<br>{averages.name} %{{y:.3g}}",
         )  # fmt: skip
-    is_wide = averages.name != "mean" and both.max() > WIDE_RANGE * both.min()
+    is_wide = averages.name != "mean" and both.max() > 30 * both.min()  # then on a logarithmic axis
     figure.update_xaxes(title={"text": "channel", "standoff": 4}, tickformat="d")
     action = {"mean": "subtracts", "standard deviation": "divides by"}.get(averages.name, averages.name)
     scale = {"type": "log", "dtick": 1} if is_wide else {"type": "linear", "rangemode": "tozero"}
@@ -55,7 +49,7 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
     """Return a bar chart of the changes by eval(), in percent: the first entry of `gaps`, then the largest others."""
     colours, figure = THEMES[theme], Figure()
     first, *others = gaps
-    largest = sorted(others, key=lambda name: -gaps[name])[: MAX_BARS - 1]
+    largest = sorted(others, key=lambda name: -gaps[name])[:8]
     names = [first, *(name for name in others if name in largest)]
     labels = [_shorten_layer_name(name) for name in names]
     percent = [100 * gaps[name] for name in names]

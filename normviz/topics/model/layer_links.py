@@ -12,12 +12,6 @@ from normviz.ui.custom import make_custom_parameters
 from normviz.ui.scheme import make_scheme_link
 from normviz.ui.tensor import OWN_DATA
 
-LARGEST_LEARNED = 10.0
-"""Largest γ and β that the tensor lab takes."""
-
-LARGEST_BATCH = 128
-"""Largest batch of the page Training vs. inference."""
-
 Link = dict[str, str]
 
 
@@ -71,7 +65,7 @@ def make_lab_link(layer: ReportedLayer) -> Link:
 
 def find_single_value(ends: tuple[float, float] | None) -> float | None:
     """Return the one value of γ or β, given its (min, max); None if it varies or is too large for the lab."""
-    if ends is None or not ends[1] - ends[0] < 1e-5 or max(map(abs, ends)) > LARGEST_LEARNED:
+    if ends is None or not ends[1] - ends[0] < 1e-5 or max(map(abs, ends)) > 10:
         return None
     return float(f"{ends[0]:.3g}") if abs(ends[0]) > 1e-6 else 0.0
 
@@ -92,7 +86,7 @@ def make_running_link(layer: ReportedLayer) -> str | None:
     """
     if layer.training != "batch" or "N" not in layer.layout:
         return None
-    batch = min(layer.shape[layer.layout.index("N")], LARGEST_BATCH)
+    batch = min(layer.shape[layer.layout.index("N")], 128)  # the largest of that page
     link = {"batch": str(batch)} | ({} if layer.eps is None else {"eps": format_exact(layer.eps)})
     return format_address("running", link)
 

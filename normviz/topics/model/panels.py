@@ -19,9 +19,6 @@ from normviz.ui.link import View
 from normviz.ui.tensor import offer_tensor
 from normviz.web.components.plot import show_figure
 
-MAX_NOTES = 3
-"""Notes below the table."""
-
 FIGURE_HEIGHT = "13rem"
 
 TABLE_KEY = PREFIX + "table"
@@ -67,7 +64,7 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
 
 def show_unmeasured(model: ReportedModel) -> None:
     """Show the first notes on what the report does not measure."""
-    for note in model.notes[:MAX_NOTES]:
+    for note in model.notes[:3]:
         st.caption(escape_markdown(note))
 
 

@@ -18,14 +18,8 @@ from normviz.describe.remarks import REMARK_KEYS, list_remarks
 MAX_TEXT = 400
 """Most characters of a text in a report."""
 
-MAX_FINDINGS = 2 * MAX_LAYERS
-"""Most findings in a report."""
-
 MAX_NUMBER = 1e300
 """Largest number in a report."""
-
-STATISTICS_SOURCES = ("batch", "example", "constant")
-"""The sources of statistics: the batch, each example, or running averages."""
 
 THREAD = re.compile(r"https://github\.com/[\w.-]{1,60}/[\w.-]{1,60}/(issues|pull)/\d{1,7}")
 """The addresses of threads that become links."""
@@ -39,20 +33,17 @@ class ReportedLayer:
     """Normalization of a model, as a report describes it.
 
     Attributes:
-        name: its name in the model.
         keys: the keys of the schemes that compute the same, the most usual first; empty if there is none.
         form, target: as in `normviz.inspect`'s report.
         layout, shape: the letters of its input's axes, and their lengths.
         fields: which axes are averaged, for the mean and for the divisor.
-        eps: ε; None if none was found.
-        gain, bias: the smallest and the largest γ and β; None for none.
+        gain, bias: the smallest and the largest γ and β.
         training: where its statistics come from in training: "batch", "example", "constant" or "".
         influence, gap: the changes by other examples, and from training to inference, in units of the output's
             standard deviation; None if not measured.
-        alpha: α of a function of each element; None for other forms.
+        alpha: α of a function of each element.
         remarks: what the numbers of the batch show.
-        recorded: the activations that enter it, subsampled; None if there are none.
-        recorded_fields: the fields on those.
+        recorded, recorded_fields: the activations that enter it, subsampled, and the fields on these.
     """
 
     name: str
@@ -124,10 +115,9 @@ class ReportedModel:
 
 
 def parse_model_file(file: ModelFile) -> ReportedModel:
-    """Check a file's report and recorded activations; return them. Raises InvalidInput.
+    """Check a file's report and recorded activations; return them.
 
-    Raises:
-        InvalidInput: another value than `normviz.inspect` writes, with its place.
+    Raises InvalidInput, with the place, for another value than `normviz.inspect` writes.
     """
     report = _ReportObject(file.report, "the report")
     recorded = _ReportObject(report.values.get("recorded", {}), "recorded")
@@ -142,7 +132,7 @@ def parse_model_file(file: ModelFile) -> ReportedModel:
         raise InvalidInput(f"the file holds activations of {min(unknown)[:60]!r}, a layer that the report lacks.")
     findings = [
         _parse_finding(_ReportObject(each, f"finding {k}"), names)
-        for k, each in enumerate(report.take_list("findings", MAX_FINDINGS), 1)
+        for k, each in enumerate(report.take_list("findings", 2 * MAX_LAYERS), 1)
     ]
     notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
     whole = _ReportObject(report.values.get("model", {}), "'model' of the report")
@@ -189,10 +179,6 @@ class _ReportObject:
             raise self.refuse(key, "a number or null")
         return float(found)
 
-    def take_numbers(self, keys: Sequence[str]) -> dict[str, float]:
-        """Map these keys to their numbers, 0 for missing ones."""
-        return {key: self.take_number(key) or 0.0 for key in keys}
-
     def take_parts(self, key: str) -> "_ReportObject | None":
         found = self.values.get(key)
         return None if found is None else _ReportObject(found, f"{key!r} of {self.place}")
@@ -228,11 +214,11 @@ def _parse_layer(part: _ReportObject, recorded: Mapping[str, RecordedLayer], fie
         part.take_number("eps"),
         _parse_range(part.take_parts("gain")),
         _parse_range(part.take_parts("bias")),
-        part.take_choice("training", STATISTICS_SOURCES),
+        part.take_choice("training", ("batch", "example", "constant")),
         part.take_number("influence"),
         part.take_number("train_eval_gap"),
         part.take_number("alpha"),
-        tuple(list_remarks(numbers.take_numbers(REMARK_KEYS), target) if numbers else ()),
+        tuple(list_remarks({key: numbers.take_number(key) or 0.0 for key in REMARK_KEYS}, target) if numbers else ()),
         x,
         _parse_fields(fields.take_parts(name), layout) if x is not None else (None, None),
     )
@@ -248,12 +234,11 @@ def _parse_fields(part: _ReportObject | None, layout: str) -> ArrayFields:
     """Return the averaging rules of the mean and of the divisor: each a tuple of one rule per axis, or None."""
     if part is None:
         return None, None
-    mean, divisor = (_parse_rules(part.take_parts(key), layout) for key in ("summation", "suppression"))
+    mean, divisor = (
+        None if field is None else tuple(Rule.parse(field.take_text(letter)) for letter in layout)
+        for field in (part.take_parts("summation"), part.take_parts("suppression"))
+    )
     return mean, divisor
-
-
-def _parse_rules(part: _ReportObject | None, layout: str) -> tuple[Rule, ...] | None:
-    return None if part is None else tuple(Rule.parse(part.take_text(letter)) for letter in layout)
 
 
 def _parse_range(part: _ReportObject | None) -> tuple[float, float] | None:

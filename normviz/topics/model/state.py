@@ -47,16 +47,15 @@ def _find_similar_layer(given: Any, view: View) -> str:
     )
 
 
-def _explain_layer(given: Any, view: View) -> str | None:
-    return None if given and get_model(view) is not None else ""
-
-
 @dataclass(frozen=True)
 class Page:
     """Page values in the link: a report, and one of its layers."""
 
     source: str = choice("resnet", SOURCE_NAMES, label="Model")
-    layer: str = value("", _find_similar_layer, label="Layer", why=_explain_layer)
+    layer: str = value(
+        "", _find_similar_layer, label="Layer",
+        why=lambda given, view: None if given and get_model(view) is not None else "",
+    )  # fmt: skip
 
 
 PARAMS = create_params(Page, PREFIX)
