@@ -16,9 +16,6 @@ TOO_SMALL_SHARE = 0.001
 STALE_AFTER = network.STEPS // 10
 """Number of batches after which stale running averages stop."""
 
-SHIFTED_CONTRAST = 0.5
-"""Factor on the test pictures when the data have shifted."""
-
 CORRECT_CASES = ("population", "running")
 """The cases without a mistake: the population's statistics, and running averages."""
 
@@ -91,7 +88,7 @@ def measure_case_accuracies(
     }
     return (
         {key: measure_frozen_accuracy(trained, statistics) for key, statistics in evaluated.items()}
-        | {"contrast": measure_frozen_accuracy(trained, whole, SHIFTED_CONTRAST)}
+        | {"contrast": measure_frozen_accuracy(trained, whole, contrast=0.5)}
         | {key: measure_unfrozen_accuracy(trained, batches) for key, batches in trains.items()}
     )
 

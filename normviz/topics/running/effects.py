@@ -14,11 +14,8 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.topics.running import stream
 from normviz.topics.running.averages import CONVENTIONS, Moments
 
-BATCH_SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
-"""Batch sizes for which bias and noise are measured."""
-
 DIGITS_PER_SIZE = 2**18
-"""Number of digits drawn for each of these sizes."""
+"""Number of digits drawn for each batch size."""
 
 DRAW_COUNT = 64
 """Number of mini-batches around one example."""
@@ -46,7 +43,7 @@ class SampledStatistics(NamedTuple):
         return CONVENTIONS["pytorch"].correct_variances(self.variance, self.elements)
 
 
-def sample_batch_statistics(setting: stream.Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
+def sample_batch_statistics(setting: stream.Setting, sizes: Sequence[int]) -> SampledStatistics:
     """Sample mini-batches of each of the given sizes; return their statistics with the weights before the first step.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
@@ -73,11 +70,10 @@ def sample_batch_statistics(setting: stream.Setting, sizes: Sequence[int] = BATC
 
 
 def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of σ² over draws of n digits from moments of each and of all; n (K, 1) → (K, C).
+    """Return the exact standard deviation of σ² over draws of n digits, n (K, 1) → (K, C).
 
-    It is exact. `digit_moments` are of each digit alone, `population` of all digits together.
-
-    For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
+    `digit_moments` are of each digit alone, `population` of all digits together. For a digit with mean m and variance
+    s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 
         Var[σ²] = Var[b]/n - 2 Cov[b, a²]/n² + (E[a⁴] + (2n - 3) E[a²]²)/n³.
 
@@ -91,18 +87,16 @@ def compute_variance_error(digit_moments: Moments, population: Moments, n: np.nd
 
 
 def normalize_in_random_batches(
-    setting: stream.Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
+    setting: stream.Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
-    """Compute x̂ of one test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
+    """Compute x̂ of the first test digit in many random mini-batches: (`DRAW_COUNT`, C), by scheme.
 
-    Each mini-batch has the setting's size: the example, and other training digits in each draw.
+    Each mini-batch has the setting's size: the digit, and other training digits in each draw.
     """
     others = stream.compute_layer_pre_activations(stream.load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
-    z[:, 0] = stream.compute_layer_pre_activations(
-        stream.load_digit_split(test=True)[0][example : example + 1], setting
-    )[0]
+    z[:, 0] = stream.compute_layer_pre_activations(stream.load_digit_split(test=True)[0][:1], setting)[0]
     middle = setting.output_side // 2
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in schemes}
 

@@ -17,9 +17,6 @@ ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """Position of a legend at the lower edge, for any height."""
 
-NAME_WIDTH = 20
-"""Most characters in a line of a case's name beside its row."""
-
 
 def make_axis_title(text: str) -> dict:
     """Return Plotly's setting of an axis title with a small distance from the axis."""
@@ -83,7 +80,7 @@ def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light"
         ticks = [50, 75, 100, 100 * chance]
         texts = [*(f"{tick}" for tick in ticks[:-1]), f"guessing: {ticks[-1]:g}"]
         figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
-    names = ["<br>".join(wrap(row.name, NAME_WIDTH)) for row in rows]
+    names = ["<br>".join(wrap(row.name, 20)) for row in rows]
     places = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.5, -0.5]}
     figure.update_yaxes(**places, automargin=True, tickfont={"size": 13}, showgrid=False)
     return apply_chart_style(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})

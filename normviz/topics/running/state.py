@@ -27,12 +27,6 @@ BELONGS = {
 }
 """The panels of each value that does not belong to all of them."""
 
-VISIBLE_CONTROLS = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
-"""The controls of each panel that are visible; the others are under "Advanced"."""
-
-FORMER_PANELS = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
-"""The nearest panel for each former panel."""
-
 PACES = (1, 5)
 """Batches per move of the player."""
 
@@ -45,11 +39,6 @@ MISTAKES = {"all": "All", "eval": "Forgotten eval()", "momentum": "Momentum"}
 FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
-def _format_momenta(share: float) -> str:
-    """Format the share of the new batch as the momentum of each framework: "0.1 / 0.9"."""
-    return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
-
-
 @dataclass(frozen=True)
 class Page(Setting):
     """Page values in the link: a stream, its running averages, and the view of it."""
@@ -57,7 +46,7 @@ class Page(Setting):
     framework: str = choice("pytorch", FRAMEWORK_NAMES, label="Convention")
     share: float = real(
         CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
-        shown=_format_momenta,
+        shown=lambda share: " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values()),
         # One label for both: with another label a slider loses its place.
         label=f"Momentum: {' / '.join(FRAMEWORK_NAMES.values())}",
     )  # fmt: skip
@@ -103,7 +92,8 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
         (('running', {'panel': 'wrong'}), ('running', {'panel': 'switch', 'batch': '8'}))
     """
     panel = link.get("panel", "wrong" if "wrong" in link else "switch")
-    return PAGE, ({"panel": FORMER_PANELS.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+    nearest = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
+    return PAGE, ({"panel": nearest.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
         name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
     }
 
@@ -135,7 +125,8 @@ def get_stream_trace(setting: Setting, eps: float) -> StreamTrace:
 def draw_controls(view: View) -> None:
     """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
-    front = VISIBLE_CONTROLS[view["panel"]]
+    fronts = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
+    front = fronts[view["panel"]]
     with st.sidebar:
         page.draw(*front)
         with st.expander("Advanced"):

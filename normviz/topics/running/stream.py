@@ -32,14 +32,8 @@ BATCHES, UNITS = 200, 4
 PATCH_SIDES = {"dense": DIGIT_SIDE, "conv": 3}
 """Side of the patch that a unit sees, without padding; a dense unit sees the whole picture."""
 
-WEIGHT_SCALE = 2.0
-"""Standard deviation of the first weights, times the root of the fan-in; summed inputs then vary by about 0.6."""
-
 MAX_SHOWN_DIGITS = 8
 """Largest number of shown digits of a mini-batch."""
-
-STEPS_PER_CHUNK = 20
-"""Steps that are normalized together, few enough to keep memory small."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,8 @@ def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
     """Compute the weights at a step, (fan-in, C), which move from random W_0 in a random direction W_1."""
     fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
-    return (first + _compute_drift(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
+    # With this standard deviation of the first weights, summed inputs vary by about 0.6.
+    return (first + _compute_drift(setting, step) * direction) * (2 * fan_in**-0.5)
 
 
 def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +141,7 @@ def compute_batch_statistics(x: np.ndarray) -> Moments:
 def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
     """Compute the statistics of every mini-batch of the stream (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.output_side // 2
-    for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
+    for steps in np.split(np.arange(BATCHES), BATCHES // 20):  # few at once, to keep memory small
         x = compute_stream_pre_activations(setting, steps)
         xhat = normalize(x, BATCH_NORM, eps).xhat
         shown = (each[:, :MAX_SHOWN_DIGITS, middle, middle] for each in (x, xhat))

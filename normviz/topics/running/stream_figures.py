@@ -12,17 +12,8 @@ from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS
 
-MANY_BATCHES = 20
-"""Number of batches on the axis from which on their dots are small."""
-
-MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
-"""Horizontal distance of an output from its digit, by mode, so that the two do not overlap."""
-
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
-
-MODE_WORDS = {"training": "training", "inference": "inference (eval())"}
-"""The modes in the legend below the digits."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ def draw_stream(
         seen = np.arange(1, position + 1)
         every = np.arange(1, len(each.batch) + 1)
         dashes = {"color": colours.ink, "width": 2.5, "dash": "dash"}
-        dots = {"color": colours.training, "size": 7 if steps > MANY_BATCHES else 11, "opacity": 0.7}
+        dots = {"color": colours.training, "size": 7 if steps > 20 else 11, "opacity": 0.7}
         figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
         figure.add_scatter(x=every, y=each.population, name="all digits", mode="lines", line=dashes, **place)
         until, line = np.arange(position + 1), {"color": colours.inference, "width": 4}
@@ -120,7 +111,7 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     for name in sorted(batch.outputs, key=lambda name: name == mode):
         values, on = batch.outputs[name], name == mode
         colour = getattr(colours, name) if on else colours.muted
-        x = places + MODE_OFFSETS[name]
+        x = places + {"training": -0.14, "inference": 0.14}[name]  # so that the two do not overlap
         if on:
             stems = np.stack([np.zeros(count), values, np.full(count, np.nan)], 1).ravel()
             figure.add_scatter(
@@ -140,8 +131,9 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
         )  # fmt: skip
     frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
+    modes = {"training": "training", "inference": "inference (eval())"}
     shown = ", ".join(
-        f"{MODE_MARKERS[name][name == mode]} {words}" for name, words in MODE_WORDS.items() if name in batch.outputs
+        f"{MODE_MARKERS[name][name == mode]} {words}" for name, words in modes.items() if name in batch.outputs
     )
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}

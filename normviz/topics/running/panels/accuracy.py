@@ -34,9 +34,6 @@ CASES_NEEDING_OTHERS = ("stale", "batches")
 SHOWN_CASES = {"eval": ("running", "batches", "class"), "momentum": ("running", "mixed")}
 """Cases in the chart for each group of mistakes; all of them for another group."""
 
-MAX_STORED_TRAININGS = 40
-"""Number of stored trainings for all sessions, two megabytes each."""
-
 REQUEST_KEY = PREFIX + "training"
 """The key of the run in the session's state."""
 
@@ -44,7 +41,7 @@ REQUEST_KEY = PREFIX + "training"
 @st.cache_resource
 def get_network_store() -> BoundedStore[str, TrainedNetworks]:
     """Return the store of trained networks by digest of their job, shared by all sessions."""
-    return BoundedStore(MAX_STORED_TRAININGS)
+    return BoundedStore(40)  # two megabytes each
 
 
 @st.cache_resource
@@ -65,13 +62,10 @@ def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
     return get_network_store().get(compute_digest(job))
 
 
-def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
-    """Return the training in a list, or an empty list if its networks are stored."""
-    return [job] if find_networks(job) is None else []
-
-
 SOURCE = runs.RunSource(
-    find_missing_training, lambda jobs: get_training_queue(), lambda job, networks: store_networks(job, networks)
+    lambda job: [job] if find_networks(job) is None else [],
+    lambda jobs: get_training_queue(),
+    lambda job, networks: store_networks(job, networks),
 )
 
 
