@@ -100,13 +100,9 @@ def divide_by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class IdentitySide:
-    """One side of a claimed identity: a scheme, or another computation of x̂.
+    """One side of a claimed identity: the scheme for a shape, or another computation of x̂.
 
-    Attributes:
-        scheme: (shape) -> the scheme.
-        compute: function that computes x̂.
-        words: addition to the scheme's name.
-        lines: names of its formulas, of those of `notation.build_formulas`.
+    `words` are added to the scheme's name; `lines` are names of its formulas in `notation.build_formulas`.
     """
 
     scheme: Callable[[Shape], Scheme]
@@ -120,10 +116,7 @@ class Identity:
     """Two computations that are claimed to give the same x̂, and the condition under which they do.
 
     Attributes:
-        key: name in links.
-        question: question whether both sides give the same x̂.
-        left, right: both sides.
-        because: reason of the answer.
+        question: whether both sides give the same x̂; `because`: the reason of the answer.
         condition: the only shapes on which an identity holds, or the shapes that refute a belief.
         holds: False for a belief, which is refuted.
         sources: ids of the claims with this statement.

@@ -1,7 +1,5 @@
 """Page values of "Same or different?", and the two schemes that they select."""
 
-from typing import Any
-
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
@@ -74,15 +72,11 @@ def format_field_texts(scheme: Scheme) -> dict[str, str]:
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
-def _map_former_panel(value: Any, view: View) -> str:
-    """Return the panel that a link names; "belief", a former panel, becomes today's panel of pairs."""
-    return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
-
-
 VALUES = {
     "panel": CustomValue(
-        "same", _map_former_panel, label="Show", shown=PANELS.__getitem__,
-        why=lambda given, view: "" if given == "belief" else None,
+        # "belief" is a former panel, now that of pairs
+        "same", lambda value, view: make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view),
+        label="Show", shown=PANELS.__getitem__, why=lambda given, view: "" if given == "belief" else None,
     ),
     "row": CustomValue(
         PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",

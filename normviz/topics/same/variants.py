@@ -13,13 +13,9 @@ VARIANTS = ("layer", "layer-channels", "layer-spatial")
 
 @dataclass(frozen=True)
 class VariantUse:
-    """Use of one variant of layer norm in practice.
+    """Use of a variant of layer norm, a key of `VARIANTS`, by a paper, a framework or a blog, with its text's address.
 
-    Attributes:
-        variant: the key of its scheme.
-        who: a paper, a framework or a blog.
-        url: the address of its text.
-        how: name in the text, and the averaged axes.
+    `how`: the name in the text, and the averaged axes.
     """
 
     variant: str
@@ -29,7 +25,6 @@ class VariantUse:
 
 
 TORCH_DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.nn"
-KERAS_DOCS = "https://keras.io/api/layers/normalization_layers"
 
 VARIANT_USES = (
     VariantUse("layer", BA_REFERENCE.text, str(BA_REFERENCE.url), "all hidden units of a layer share one μ and one σ; "
@@ -47,7 +42,7 @@ VARIANT_USES = (
         "`LayerNorm` over C, H, W with a γ and a β for each channel; it divides by the sample deviation + ε",
     ),
     VariantUse(
-        "layer-channels", "Keras", f"{KERAS_DOCS}/layer_normalization",
+        "layer-channels", "Keras", "https://keras.io/api/layers/normalization_layers/layer_normalization",
         "`LayerNormalization()`: its default is `axis=-1`, the channels alone",
     ),
     VariantUse(
@@ -79,9 +74,6 @@ VARIANT_USES = (
 SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 6), (1, 1, 5, 6)), "conv": ((8, 4, 4, 6), (3, 3, 5, 6))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer, for the invariances."""
 
-INVARIANCE_SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
-"""Sign and word of a changed layer's output, by invariance; None: every field is one centred element."""
-
 
 def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
     """Return True if a variant is invariant to a transformation at ε = 0; None if its x̂ is 0/0."""
@@ -93,9 +85,10 @@ def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None
 
 def tabulate_invariance() -> dict[str, list[str]]:
     """Return a table, as lists by column name, of the variants' invariances on dense and convolutional layers."""
+    signs = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
     for key in VARIANTS:
         for layer in SHAPES:
             verdicts = (is_variant_invariant(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
-            columns[f"{SCHEMES[key].label}, {layer}"] = [INVARIANCE_SIGNS[verdict] for verdict in verdicts]
+            columns[f"{SCHEMES[key].label}, {layer}"] = [signs[verdict] for verdict in verdicts]
     return columns

@@ -11,9 +11,6 @@ from normviz.core.registry import Scheme
 INITIAL_ALPHAS = 2.0 ** np.arange(-3, 5)
 """First guesses of α, times the root mean square of x."""
 
-MAX_SEARCH_ELEMENTS = 4096
-"""Most elements for the search of α and s; the last steps use all elements."""
-
 STEPS, LAST, SLOW = 40, 4, 0.99
 """Gauss-Newton steps with some elements, and with all of them; share of the squares left by a step that is the last."""
 
@@ -22,12 +19,9 @@ BENT, BENT_FROM = 8, 0.02
 
 
 class PointwiseEstimate(NamedTuple):
-    """A pointwise scheme with its estimated α and s.
+    """A pointwise scheme with its estimated α and s; it is `bent` if enough elements lie where f is curved.
 
-    Attributes:
-        scheme: the scheme with these numbers.
-        bent: True if enough elements lie where f is curved.
-        moved: |u f′(u)| of every element, u = αx + s: the change of f for a relative change of u.
+    `moved`: |u f′(u)| of every element, u = αx + s: the change of f for a relative change of u.
     """
 
     scheme: Scheme
@@ -55,7 +49,7 @@ def estimate_pointwise_fit(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_ga
     size = float(np.sqrt(np.mean(flat**2)))
     if not np.ptp(flat) or not np.isfinite(size):
         return None
-    step = max(1, len(flat) * x.shape[-1] // MAX_SEARCH_ELEMENTS)
+    step = max(1, len(flat) * x.shape[-1] // 4096)  # so many elements for the search; the last steps use all
     some = (flat[::step], target[::step])
     found = min(
         (_FittedCurve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in INITIAL_ALPHAS),

@@ -26,12 +26,9 @@ TRIED_LAYOUTS = (*ALL_LAYOUTS, "NDHWC", "NCDHW")
 
 @dataclass(frozen=True)
 class Detection:
-    """Result of the detector: which normalization computes y from x.
+    """Result of the detector: the fits of all candidates, and the shapes (N, H, W, C), in every layout tried.
 
-    Attributes:
-        fits: the fits of all candidates, in every layout tried.
-        constant: True if y is one number, or one for each channel, whatever x is.
-        shapes: shapes of the tensors (N, H, W, C), by layout.
+    y is `constant` if it is one number, or one for each channel, whatever x is.
     """
 
     fits: tuple[CandidateFit, ...]
@@ -100,11 +97,9 @@ class Detection:
 
 
 def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
-    """Detect which normalization computes y from x.
+    """Detect which normalization computes y from x, arrays of one shape in a layout that `parse_layout` reads.
 
-    Args:
-        x, y: input and output, arrays of one shape.
-        layout: the axes of the arrays, as `parse_layout` reads them; None tries `TRIED_LAYOUTS` with as many axes.
+    Without a layout, `TRIED_LAYOUTS` with as many axes are tried.
 
     Raises:
         InvalidInput: arrays of two shapes, not finite real numbers, or not in the layout.

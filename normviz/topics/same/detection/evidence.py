@@ -8,17 +8,8 @@ from normviz.core.fields import AXES
 from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection.trials import FittedValues, FitTrial, list_other_axes
 
-LEAST_RESIDUAL = 1 / 4
-"""Least error of an element that counts as measured, as a share of its bound."""
-
 MAX_ROUNDING_SHARE = 0.1
 """Elements of which rounding may have changed this share are ignored."""
-
-MAX_UNEXPLAINED = 0.4
-"""Largest share of a rival's error that a fit may leave, as a root mean square."""
-
-UNIT_TOLERANCE = 0.01
-"""Largest difference of a normalized output's mean square from 1: ε and rounding."""
 
 
 @ignore_float_warnings
@@ -47,7 +38,7 @@ def count_confirmed_digits(y: np.ndarray, trial: FitTrial, fit: FittedValues, es
         size, over = np.abs(trial.xhat), list_other_axes(fit.along)
         usual = size.mean(over, keepdims=True) if fit.along else 1.0
         change = np.where(_have_equal_magnitudes(size, owner), size - usual, change)
-    off = np.maximum(np.abs(y - fit.values), LEAST_RESIDUAL * fit.allowed)
+    off = np.maximum(np.abs(y - fit.values), fit.allowed / 4)  # a smaller error is chance
     square, error = (
         np.bincount(owner.ravel(), np.where(fit.usable, each, 0.0).ravel() ** 2) for each in (fit.gain * change, off)
     )
@@ -74,7 +65,7 @@ def is_normalized(y: np.ndarray, allowed: np.ndarray) -> bool:
     for axis in (axis for axis in range(4) if y.shape[axis] > 1):
         over = tuple(k for k in range(4) if k != axis)
         mean, square, off = (np.mean(each, over) for each in (y, y**2, allowed))
-        if np.all(np.abs(mean) <= off) and np.all(np.abs(square - 1) < UNIT_TOLERANCE):
+        if np.all(np.abs(mean) <= off) and np.all(np.abs(square - 1) < 0.01):  # ε and rounding
             return True
     return False
 
@@ -83,7 +74,7 @@ def is_excluded(y: np.ndarray, fit: FittedValues, rival: FittedValues) -> bool:
     """Return True if a rival's error exceeds the rounding bounds, and clearly exceeds the error of `fit`."""
     allowed, usable = np.maximum(fit.allowed, rival.allowed), fit.usable
     apart, own = (np.abs(y - each.values)[usable] for each in (rival, fit))
-    is_clear = float(np.sum(own**2)) < MAX_UNEXPLAINED**2 * float(np.sum(apart**2))
+    is_clear = float(np.sum(own**2)) < 0.4**2 * float(np.sum(apart**2))  # 0.4: share of the root mean square
     return is_clear and bool(np.any(apart > allowed[usable]))
 
 

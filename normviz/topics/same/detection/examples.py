@@ -9,8 +9,6 @@ from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 
-SEED = 0
-
 
 @dataclass(frozen=True)
 class DetectorExample:
@@ -19,9 +17,7 @@ class DetectorExample:
     Attributes:
         name: the layer, and the shape in its layout.
         scheme: key of the scheme.
-        shape: shape of the tensor (N, H, W, C).
-        layout: layout of the arrays.
-        eps: ε.
+        shape, layout: of the tensor (N, H, W, C), and of the arrays.
         along: axes along which γ and β vary; empty for γ = 1 and β = 0.
     """
 
@@ -34,7 +30,7 @@ class DetectorExample:
 
     def make_arrays(self) -> dict[str, np.ndarray]:
         """Return x and y = norm(x) by name, float32, in the example's layout; x has uneven channels and examples."""
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(0)
         n, _, _, c = self.shape
         x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
         x = (x + rng.uniform(-0.5, 0.5, c)).astype(np.float32)

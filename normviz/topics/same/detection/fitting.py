@@ -34,20 +34,11 @@ from normviz.topics.same.variants import VARIANTS
 TRIED_EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
 """Values of ε to try, the largest first."""
 
-EPS_STEP = 0.01
-"""Relative difference of an estimated ε from a tried one that counts as another ε."""
-
 MAX_PART, MAX_JUDGED = 2**16, 2**14
 """Most elements of the part on which a candidate is tried first, and most elements that judge it."""
 
 MAX_CONFIRMED = 2**20
 """Most elements by which a fit is confirmed."""
-
-MAX_LINEAR_ROWS = 1024
-"""Most vectors of channels to test whether y is linear, or four times their length."""
-
-SMALLEST_NORMAL = 2.0**-14
-"""Smallest number that float16 rounds by a share of its size."""
 
 FIRST_CHANNELS, MIN_FIRST_SIZE = 4, 2**12
 """Number of channels on which a candidate is tried first, if the elements are more than this number."""
@@ -66,7 +57,6 @@ class CandidateFit:
 
     Attributes:
         schemes: the candidate: schemes that compute the same on this shape.
-        layout: layout in which the arrays were read.
         level: what is estimated from y, from `NOTHING` to `ELEMENTS`.
         along: axes along which γ and β were fitted.
         eps: all ε that fit, else the best ε.
@@ -104,12 +94,8 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """Yield for every candidate scheme the simplest fit that explains y, or the one with the smallest residual.
 
     A candidate is tried on a part of the tensors that gives the same x̂ (`choose_independent_part`), and judged by
-    `MAX_JUDGED` elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
-
-    Args:
-        x, y: the input and the output as tensors (N, H, W, C).
-        layout: layout of the arrays they come from.
-        dtype: type to which y is rounded.
+    `MAX_JUDGED` elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements. x and y are
+    tensors (N, H, W, C) of arrays in a `layout`, y rounded to a `dtype`.
     """
     for schemes in list_candidates(x.shape):
         fit = _fit_pointwise_function if schemes[0].function is not None else _fit_schemes
@@ -163,7 +149,7 @@ def _add_estimated_eps(fit: CandidateFit, estimated: list[CandidateFit]) -> Cand
         eps
         for each in estimated
         for eps in each.eps
-        if each.fits and not any(abs(eps - other) < EPS_STEP * eps for other in fit.eps)
+        if each.fits and not any(abs(eps - other) < 0.01 * eps for other in fit.eps)
     ]
     return replace(fit, eps=tuple(sorted({*fit.eps, *added}, reverse=True))) if fit.fits and fit.is_decided else fit
 
@@ -248,7 +234,8 @@ def compute_trials(
         xhat = some / np.where(wide == 0, np.inf, wide)
         divisors = Divisors(number, np.log(np.where(wide == 0, 1.0, wide)))
     lost, least = bounds.compute_bounds(deviation)[at], bounds.compute_bounds(deviation, is_square_difference=False)[at]
-    size = np.full(xhat.shape, SMALLEST_NORMAL if scheme.summation is None else 1.0)
+    least_normal = 2.0**-14  # smaller numbers are not rounded by a share of their size in float16
+    size = np.full(xhat.shape, least_normal if scheme.summation is None else 1.0)
     return FitTrial(epsilons, xhat, lost, size, linear, divisors, is_affine(schemes), least / lost)
 
 
@@ -321,7 +308,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     if count <= size + 1:
         return False
     rows, targets = x.reshape(count, groups, size), y.reshape(count, groups, size)
-    if count > (most := max(4 * size, MAX_LINEAR_ROWS)):
+    if count > (most := max(4 * size, 1024)):  # so many vectors are enough
         some = np.linspace(0, count - 1, most).astype(int)
         rows, targets = rows[some], targets[some]
     rough = {"float64": 1e-6, "float32": 1e-2}.get(name, 0.1)  # whitening loses as many digits as Σ has

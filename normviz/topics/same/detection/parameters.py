@@ -16,7 +16,9 @@ def estimate_affine(
     time; of other axes that are not averaged, only the indices of `choose_independent_part` are.
     """
     part = choose_independent_part(x.shape, fit.scheme, MAX_CONFIRMED)
-    blocks = [part[3]] if find_mixed_axes(x.shape, fit.scheme)[3] or "C" not in fit.along else _split_channels(x, part)
+    blocks = [part[3]]
+    if "C" in fit.along and not find_mixed_axes(x.shape, fit.scheme)[3]:
+        blocks = np.array_split(np.arange(x.shape[3]), -(-x.shape[3] // part[3].size))
     found = []
     for block in blocks:
         some, target = (each[(*part[:3], block)].astype(float, copy=False) for each in (x, y))
@@ -25,7 +27,3 @@ def estimate_affine(
         found.append([np.where(solution.known, each, np.nan) for each in (solution.gain, solution.bias)])
     gains, biases = zip(*found, strict=True)
     return np.concatenate(gains, axis=3), np.concatenate(biases, axis=3)
-
-
-def _split_channels(x: np.ndarray, part: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-    return np.array_split(np.arange(x.shape[3]), -(-x.shape[3] // part[3].size))

@@ -50,10 +50,8 @@ class RoundingBounds:
     def compute_bounds(self, deviation: np.ndarray | None, is_square_difference: bool = True) -> np.ndarray:
         """Return each element's bound, larger if σ² `is_square_difference`, E[x²] − μ²; infinite if σ² and ε are 0.
 
-        Args:
-            deviation: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
-                nothing divides.
-            is_square_difference: True if the variance may be E[x²] − μ², which loses digits.
+        `deviation`: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
+        nothing divides.
         """
         field = self.scheme.suppression
         if not self.scheme.has_effect:  # x itself: nothing is computed, and y is rounded once

@@ -9,20 +9,11 @@ from normviz.core.normalize import ignore_float_warnings
 from normviz.topics.same.detection import evidence
 from normviz.topics.same.detection.trials import ALL_AXES, FittedValues, FitTrial, list_other_axes
 
-MIN_CLEAR_SHARE = 0.5
-"""Least share of elements that are not ignored."""
-
-MIN_TOTAL_DIGITS = 9
-"""Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
-
 MIN_EVIDENCE = 3.0
 """Least number of decimal digits of the statistics that a fit tests, by `count_confirmed_digits`.
 
 Hundreds of candidates and ε are tried, of which one may match two digits by chance.
 """
-
-MIN_DIGITS_EACH = 0.5
-"""Least number of decimal digits of each y that a fit explains: many weak agreements prove nothing."""
 
 
 class FitOutcome(NamedTuple):
@@ -43,7 +34,7 @@ def choose_outcome(outcomes: list[FitOutcome]) -> FitOutcome:
     return best._replace(eps=tuple(sorted(left, reverse=True))) if best.fits and best.is_decided else best
 
 
-def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], estimate_count: int = 0) -> FitOutcome:
+def fit_trials(y: np.ndarray, trials: FitTrial, along: tuple[str, ...], estimate_count: int) -> FitOutcome:
     """Return the best outcome over several ε of y = x̂, or if `along` names axes of y = γ x̂ + β with γ, β along them.
 
     `estimate_count`: the number of other parameters estimated from y, such as ε.
@@ -183,8 +174,8 @@ def _judge_fit(y: np.ndarray, fit: FittedValues, eps: tuple[float, ...]) -> FitO
     size = float(np.sqrt(np.mean(fit.varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(fit.allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
     is_decided = (
-        digits >= MIN_DIGITS_EACH
-        and int(fit.free.sum()) * digits >= MIN_TOTAL_DIGITS
-        and clear.mean() >= MIN_CLEAR_SHARE
+        digits >= 0.5  # of each y: many weak agreements prove nothing
+        and int(fit.free.sum()) * digits >= 9  # in total, beyond the fitted numbers
+        and clear.mean() >= 0.5
     )
     return FitOutcome(eps, residual, bool(np.all(apart[clear] <= fit.allowed[clear])), is_decided)

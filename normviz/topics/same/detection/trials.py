@@ -17,8 +17,6 @@ class FitTrial(NamedTuple):
     """x̂ of a candidate scheme at one or several ε, with a bound of its rounding errors.
 
     Attributes:
-        eps: the values of ε.
-        xhat: x̂.
         lost: bound of the rounding error of each element, relative to its size.
         size: size of the numbers that each element comes from; 1 if centred numbers are divided.
         linear: x̂ without the division: x − E_B[x]. None if nothing divides.
@@ -77,12 +75,10 @@ class FittedValues(NamedTuple):
     """Values that a candidate predicts for y: γ x̂ + β, or x̂ alone.
 
     Attributes:
-        values: the fitted values.
-        allowed: bound of the rounding error of each.
+        allowed: bound of the rounding error of each value.
         usable: elements that are not ignored.
         free: number of elements minus the number of fitted γ and β, with the axes of y.
         varying: y minus the constant that β explains, whose digits a fit has to explain.
-        gain, bias: γ and β.
         along: axes along which γ and β were fitted.
     """
 

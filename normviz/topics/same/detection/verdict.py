@@ -11,17 +11,12 @@ from normviz.topics.same.detection.candidates import is_affine
 from normviz.topics.same.detection.detector import Detection
 from normviz.topics.same.detection.fitting import CHANNELS, EPS_ALONE, NOTHING, TRIED_EPSILONS, CandidateFit
 
-FACTOR_AND_SHIFT = "a factor and a shift for each channel, as of batch norm in inference"
-CONSTANT_OUTPUT = (
-    "To rounding, y does not depend on x: it is one number, or one for each channel. So it is behind any scheme with "
-    "γ = 0, and behind one that centres fields of a single element."
-)
-
 
 def name_candidate(fit: CandidateFit) -> str:
     """Format the names of a candidate's schemes: "layer normalization = layer normalization over channels"."""
     if fit.scheme.key == "none":
-        return "no normalization: y is x" if fit.level == NOTHING else FACTOR_AND_SHIFT
+        affine = "a factor and a shift for each channel, as of batch norm in inference"
+        return "no normalization: y is x" if fit.level == NOTHING else affine
     return " = ".join(format_scheme_name(scheme) for scheme in fit.schemes)
 
 
@@ -93,7 +88,10 @@ def summarize_detection(detection: Detection) -> str:
 def explain_detection(detection: Detection) -> list[str]:
     """Explain the evidence for the detector's answer, in sentences."""
     if detection.constant:
-        return [CONSTANT_OUTPUT]
+        return [
+            "To rounding, y does not depend on x: it is one number, or one for each channel. So it is behind any "
+            "scheme with γ = 0, and behind one that centres fields of a single element."
+        ]
     if detection.answer:
         if detection.is_one_computation and not detection.is_unique:
             return [*_describe_axis_orders(detection), "Choose the order under “Axes”: these numbers cannot tell it."]

@@ -30,7 +30,8 @@ def show(view: View, theme: str) -> None:
         if view["panel"] == "detect":
             show_detector(view)
         else:
-            _show_tensor_panel(view, theme, *PANELS_ON_TENSOR[view["panel"]])
+            panels = {"same": (show_pair, 2), "variants": (show_variants, len(VARIANTS)), "own": (show_own_pair, 2)}
+            _show_tensor_panel(view, theme, *panels[view["panel"]])
 
 
 def _show_tensor_panel(view: View, theme: str, panel: Panel, copies: int) -> None:
@@ -45,9 +46,3 @@ def _show_tensor_panel(view: View, theme: str, panel: Panel, copies: int) -> Non
         return
     with wait_for_turn(copies * x.size):
         panel(view, x, theme)
-
-
-PANELS_ON_TENSOR: dict[str, tuple[Panel, int]] = {
-    "same": (show_pair, 2), "variants": (show_variants, len(VARIANTS)), "own": (show_own_pair, 2),
-}  # fmt: skip
-"""Panels that need the tensor of the link, with the number of its copies that they draw."""

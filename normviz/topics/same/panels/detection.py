@@ -120,17 +120,13 @@ def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
         "Axes": [f"({', '.join(parse_layout(fit.layout).names)})" for fit in fits],
         "": ["? too few numbers" if not fit.is_decided else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
         "Residual": [format_gap(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
-        "Fitted": [_describe_fit(fit) for fit in fits],
+        "Fitted": [
+            "; ".join(filter(None, (describe_fitted_eps(fit), describe_fitted_affine(fit))))
+            if isfinite(fit.residual)
+            else ""
+            for fit in fits
+        ],
     }
-
-
-def _describe_fit(fit: CandidateFit) -> str:
-    """Describe the fitted ε, γ and β; empty for a candidate that a quick test excluded."""
-    return (
-        "; ".join(filter(None, (describe_fitted_eps(fit), describe_fitted_affine(fit))))
-        if isfinite(fit.residual)
-        else ""
-    )
 
 
 def _format_scheme_code(fit: CandidateFit, detection: Detection) -> str:

@@ -67,7 +67,9 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
         if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
             st.button("Start again", on_click=_restart_quiz)
         else:
-            st.button("Reveal all", type="tertiary", on_click=_store_value, args=("reveal", True))
+            st.button(
+                "Reveal all", type="tertiary", on_click=st.session_state.update, args=({PREFIX + "reveal": True},)
+            )
     if not covered:
         with st.expander("Formulas and numbers"):
             _show_formulas(identity, drawn, view["eps"])
@@ -129,8 +131,11 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
         st.markdown("**Right.**" if guess == right else wrong)
     st.markdown(format_pair_answer(identity))
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
-    on = partial(_store_value, "row", _find_next_pair(identity))
-    st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
+    values = {PREFIX + "row": _find_next_pair(identity)}
+    st.button(
+        "Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=st.session_state.update,
+        args=(values,),
+    )  # fmt: skip
 
 
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
@@ -200,11 +205,5 @@ def _find_next_pair(identity: Identity) -> str:
     return next((key for key in following if key not in get_pair_guesses()), following[0])
 
 
-def _store_value(name: str, value: object) -> None:
-    st.session_state[PREFIX + name] = value
-
-
 def _restart_quiz() -> None:
-    st.session_state[PREFIX + "guesses"] = {}
-    _store_value("reveal", False)
-    _store_value("row", PAIRS[0])
+    st.session_state.update({PREFIX + "guesses": {}, PREFIX + "reveal": False, PREFIX + "row": PAIRS[0]})
