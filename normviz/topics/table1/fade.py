@@ -24,9 +24,8 @@ from normviz.train.setting import Setting
 class EpsEffect(NamedTuple):
     """Relative change of the outputs by a re-scaling because ε > 0: the largest of any output, and the typical one.
 
-    Attributes:
-        largest: max|x̂' - x̂| / max|x̂|, for gaps of a forward pass.
-        typical: ‖x̂' - x̂‖ / ‖x̂‖, for gaps of losses; far smaller than `largest` if ε affects few elements.
+    `largest`, max|x̂' - x̂| / max|x̂|, is for gaps of a forward pass. `typical`, ‖x̂' - x̂‖ / ‖x̂‖, is for gaps of
+    losses, and far smaller if ε affects few elements.
     """
 
     largest: float

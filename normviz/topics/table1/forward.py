@@ -45,12 +45,10 @@ def reduce_to_first_layer(setting: Setting) -> Setting:
 
 
 class ForwardMeasurement(NamedTuple):
-    """Changes of the first layer's outputs that forward passes have measured so far, for one row of Table 1.
+    """Gaps of the first layer's outputs for one row of Table 1, (networks,), NaN where not measured yet.
 
-    Attributes:
-        gaps: gaps of all networks, (networks,), NaN if not measured yet.
-        fades: effect of every re-scaling through ε, by transformation; empty if the row has no ε, None until known,
-            which is last.
+    `fades`: effect of every re-scaling through ε, by transformation; empty if the row has no ε, None until known, which
+    is last.
     """
 
     gaps: np.ndarray

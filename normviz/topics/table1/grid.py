@@ -16,9 +16,6 @@ ANSWER_LABELS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unc
 
 UNCHANGED_TEXT = "δ = 1 changes nothing"
 
-MAX_ROW_NAME_LENGTH = 16
-"""Most letters of a row's name; instead of a longer name stands the scheme's label."""
-
 CASE_KEY = "case"
 """Key of the element that shows the open case."""
 
@@ -50,7 +47,7 @@ def build_grid_data(
         "rows": [
             {
                 "name": capitalize_first(cases.shorten_scheme_name(scheme))
-                if len(cases.shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
+                if len(cases.shorten_scheme_name(scheme)) <= 16
                 else scheme.label,
                 "note": _format_row_note(scheme, setting),
                 "cells": [

@@ -32,7 +32,8 @@ def explain_half_precision_failures(scheme: Scheme, change: Transformation, sett
         )
     if dtype == "float16" and largest**2 > MOST:
         found.append(f"The largest |v| is {format_number(largest)}: its square is beyond 65,504, where float16 ends.")
-    return [f"{text} {FLOAT32_ADVICE}" for text in found]
+    advice = "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."
+    return [f"{text} {advice}" for text in found]
 
 
 @lru_cache(maxsize=256)
@@ -41,8 +42,3 @@ def _measure_magnitudes(scheme: Scheme, change: str, setting: Setting) -> tuple[
     v, square, _ = compute_centred_squares(scheme, setting)
     transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])
     return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))
-
-
-FLOAT32_ADVICE = (
-    "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."
-)

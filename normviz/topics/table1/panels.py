@@ -31,9 +31,6 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.components.twins import show_twin_curves
 
-GuessesByCell = dict[str, str]
-"""Guesses, keys of `GUESS_WORDS`, by cell, in their order."""
-
 GUESS_WORDS = {"yes": "Yes, the same", "no": "No, differently", "fades": "Nearly the same"}
 """Labels of the guesses; the last one only if ε > 0."""
 
@@ -70,8 +67,8 @@ def find_hidden_cells(cells: Sequence[Cell], view: View) -> list[str]:
     return [key for key in map(grid.get_cell_key, cells) if key not in seen]
 
 
-def get_case_guesses() -> GuessesByCell:
-    """Return this session's guesses by key of the cell, as a dict that may be changed."""
+def get_case_guesses() -> dict[str, str]:
+    """Return this session's guesses, keys of `GUESS_WORDS`, by key of the cell, as a dict that may be changed."""
     return st.session_state.setdefault("votes", {})
 
 
@@ -127,8 +124,7 @@ def show_case_answer(
             why = format_case_reason(cell, scheme, setting)
             st.markdown(f"### {heading}\n{why}\n\n{note} {describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small", key="following"):
-                following = find_next_case(view["cell"], cells, hidden_keys)
-                if following:
+                if following := find_next_case(view["cell"], cells, hidden_keys):
                     on = partial(open_case, following)
                     st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
                 st.button("PyTorch script", on_click=partial(_store_value, "panel", "script"))
@@ -176,14 +172,10 @@ def show_table_heading(hidden_keys: Sequence[str]) -> None:
     """Show the heading of the table, with a button that reveals all answers or hides them again."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("### Table 1 of Ba et al. 2016", width="content")
-        _show_reveal_button(hidden_keys)
-
-
-def _show_reveal_button(hidden_keys: Sequence[str]) -> None:
-    if hidden_keys:
-        st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
-    else:
-        st.button("Hide answers", on_click=_restart_quiz)
+        if hidden_keys:
+            st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
+        else:
+            st.button("Hide answers", on_click=_restart_quiz)
 
 
 def choose_case_panel(hidden_keys: Sequence[str]) -> str:

@@ -10,9 +10,6 @@ from normviz.topics.table1.cases import UNIT_WORDS
 from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
-SHADE_GAMMA = 0.5
-"""Exponent of the shades, so that an image a tenth as bright is still visible."""
-
 
 def render_change_picture(change: Transformation, setting: Setting, sign: str) -> str:
     """Return a picture of a transformation as HTML: grey squares before and after it.
@@ -38,7 +35,6 @@ def render_change_picture(change: Transformation, setting: Setting, sign: str) -
 
 def _format_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
     """Return one picture as HTML, in greys up to `largest`, from -`largest` if `signed`, with a frame if `marked`."""
-
-    share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
+    share = np.sign(values) * np.abs(values / largest) ** 0.5  # an image a tenth as bright is still visible
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)
     return f'<img alt="" src="{encode_data_url(shades)}"{" class=changed" if marked else ""}>'

@@ -24,13 +24,9 @@ Part = TypeVar("Part")
 
 
 class NetworkRecord(NamedTuple):
-    """Losses of one trained network, the point where it failed, its device and its time.
+    """Losses so far of one trained network, (steps,), and where it stopped being finite, with its device and time.
 
-    Attributes:
-        losses: losses of the steps so far, (steps,).
-        failure: point where it stopped being finite, or None.
-        device: device that computed it, in words.
-        seconds: its share of the time of the job that trained it.
+    `device` is in words, `seconds` the network's share of the time of the job that trained it.
     """
 
     losses: np.ndarray
@@ -43,19 +39,14 @@ EMPTY_RECORD = NetworkRecord(np.empty(0), None)
 UNMEASURED = ForwardMeasurement(np.full(len(MEASURED_NETWORKS), np.nan))
 
 
-MAX_CACHED_ROWS = 512
-"""Most rows of Table 1 whose cells are cached."""
-
-
 class TableResultCache:
     """Thread-safe cache of forward gaps and trained networks for Table 1, which keeps the most recently used ones.
 
-    Attributes:
-        rows: cells of complete rows of Table 1, by the values they depend on.
+    `rows` holds cells of complete rows of Table 1, by the values they depend on.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.rows: BoundedStore[HashedKey, list] = BoundedStore(MAX_CACHED_ROWS)
+        self.rows: BoundedStore[HashedKey, list] = BoundedStore(512)
         self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(
             limit, replaces=lambda new, old: len(new.losses) > len(old.losses)
         )

@@ -27,12 +27,6 @@ from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, HALF_DTYPES, INI
 SCRIPT_LINE_LENGTH = 100
 """Longest line of a script."""
 
-TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
-    "dense": {"activation": ("N", "C"), "weight": ("Cin", "Cout")},
-    "conv": CHANNELS_FIRST_AXES,
-}
-"""Axes of a layer's tensors in PyTorch, by layer and tensor."""
-
 
 def format_cell_script(
     scheme: Scheme, transformation: Transformation, setting: Setting, has_matched_rate: bool = True
@@ -98,12 +92,9 @@ def _collect_numbers(change: Transformation, setting: Setting, eps: float | None
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """Code of one average over a field in the script.
+    """Code of one average over a field in the script: the averaged axes in words, and the steps that compute it.
 
-    Attributes:
-        over: the averaged axes in words.
-        steps: the steps that compute it.
-        function: name of its function in the script; None if a mean over whole axes, or none, is enough.
+    `function`: name of its function in the script; None if a mean over whole axes, or none, is enough.
     """
 
     over: str
@@ -118,7 +109,6 @@ class ScriptNormalizer:
     It computes the general form, spectral norm, whitening, or f(αx + s) of every element.
 
     Attributes:
-        scheme: the scheme that it computes.
         function, x, axes: its name, the name of its argument, and the argument's axes in PyTorch.
         centre, square: E_A and E_B; None if there is no such step.
         takes_eps: True if the setting's ε is added under the root.
@@ -162,7 +152,8 @@ def _build_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     x, suffix, shapes = {
         "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
     }[scheme.tensor]  # fmt: skip
-    axes = TORCH_AXES[setting.layer][scheme.tensor]
+    dense = {"activation": ("N", "C"), "weight": ("Cin", "Cout")}
+    axes = (dense if setting.layer == "dense" else CHANNELS_FIRST_AXES)[scheme.tensor]
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
     def average(field: Field | None, name: str) -> ScriptAverage | None:

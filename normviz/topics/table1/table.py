@@ -25,17 +25,7 @@ from normviz.topics.table1.verdict import (
 from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, NETWORKS, ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
-FADE_TOLERANCE = 0.05
-"""Relative tolerance of a fading gap around its prediction, besides rounding."""
-
 UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be told."
-
-NO_GRADIENT_TEXT = (
-    "Each unit of a deeper layer has only two inputs. Their standardized weights are always +1 and −1. Their gradient "
-    "is zero up to rounding, and Adam divides the rounding by its own size."
-)
-
-BELOW_ROUNDING_TEXT = "The effect of ε is far below the rounding of {}, which causes the difference of the losses."
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,6 @@ class Cell:
     """Cell of Table 1, a scheme and a transformation: the prediction, the measurements, and the paper's answer.
 
     Attributes:
-        scheme, transformation: their keys.
         predicted, reason: the answer of the theory, and its reason in a sentence.
         fades: True if invariance is lost only because ε > 0.
         degenerate: reason that the question has no meaning here, in a sentence; None if it has.
@@ -57,7 +46,6 @@ class Cell:
             even if their outputs agree.
         pending: True if training is not over.
         unchanged: True if nothing was changed, as for δ = 1.
-        rounding: the largest training gap that rounding explains; NaN if nothing has been trained.
         fade: predicted forward gap of a cell that fades, from ε, δ and the pre-activations; 0 for all others.
         faded: True if the measured gap is the predicted one; True for all others.
         front: key of the weight scheme in front of the scheme, or None.
@@ -80,7 +68,6 @@ class Cell:
     parted_by_rate: bool = False
     pending: bool = False
     unchanged: bool = False
-    rounding: float = float("nan")
     fade: float = 0.0
     faded: bool = True
     front: str | None = None
@@ -213,9 +200,16 @@ def _compute_cell(
         and fade is not None
         and fade.largest < MACHINE_EPSILONS[setting.dtype] / 10
     ):
-        trained = TwinVerdict(None, BELOW_ROUNDING_TEXT.format(setting.dtype))
+        why = (
+            f"The effect of ε is far below the rounding of {setting.dtype}, which causes the difference of the losses."
+        )
+        trained = TwinVerdict(None, why)
     elif trained.together is False and not has_other_rate and _trains_on_rounding(scheme, setting):
-        trained = TwinVerdict(None, NO_GRADIENT_TEXT)
+        trained = TwinVerdict(
+            None,
+            "Each unit of a deeper layer has only two inputs. Their standardized weights are always +1 and −1. Their "
+            "gradient is zero up to rounding, and Adam divides the rounding by its own size.",
+        )
     return Cell(
         scheme=scheme.key, transformation=change.key, predicted=verdict.invariant and hollow is None,
         fades=verdict.fades, reason=capitalize_first(verdict.reason), degenerate=hollow, forward_gap=float(gaps[twin]),
@@ -224,7 +218,6 @@ def _compute_cell(
         forward_unanswered=forward.why, trained=trained.together, unanswered=trained.why,
         paper=look_up_paper_cell(scheme.key, change.key), parted_by_rate=has_other_rate,
         pending=len(losses) < setting.steps, unchanged=change.factor is not None and setting.delta == 1.0,
-        rounding=float(loss_rounding),
         fade=0.0 if fade is None else fade.largest, front=scheme.weight,
         faded=fade is None or _is_eps_effect_as_predicted(fade.largest, gaps[twin], rounding, trained),
     )  # fmt: skip
@@ -273,5 +266,5 @@ def _confirm_by_forward(
 
 def _is_eps_effect_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
     """Return True if the outputs' `gap` at ε > 0 is the predicted `fade` up to rounding, and losses differ, too."""
-    forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
+    forward = not np.isfinite(gap) or abs(gap - fade) <= 0.05 * fade + APART_FACTOR * rounding
     return forward and trained.together is not True

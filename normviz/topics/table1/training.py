@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 
 
 class TableTrainingOutcome(NamedTuple):
-    """Result of a training of Table 1 so far: losses, failures, the device and its time.
+    """Losses of a training of Table 1 so far, (steps, schemes, networks), with its device in words and its time.
 
-    Attributes:
-        losses: losses of every step, (steps, schemes, networks).
-        failures: points where networks stopped being finite, by (scheme, network); known after the last step.
-        device: device of the training, in words.
-        seconds: time that the steps took.
+    `failures`: points where networks stopped being finite, by (scheme, network); known after the last step.
     """
 
     losses: np.ndarray

@@ -37,10 +37,6 @@ MAX_UNASKED_SECONDS = 60.0
 KEY, FORWARD = "table training", "table forward"
 """The keys of the training and of the forward passes in the session's state."""
 
-OFFER_WORDS = {"steps": "{} steps", "batch": "batches of {}", "depth": "{} layers"}
-WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
-"""An offer in words, and by layer."""
-
 
 @st.cache_resource
 def get_table_result_cache() -> TableResultCache:
@@ -189,5 +185,6 @@ def _ask_before_training(training: runs.PageRun, missing: Sequence[TableTraining
 
 
 def _describe_setting_change(change: SettingChange, layer: str) -> str:
-    texts = OFFER_WORDS | {"width": WIDTH_WORDS[layer]}
+    texts = {"steps": "{} steps", "batch": "batches of {}", "depth": "{} layers"}
+    texts["width"] = "{} units" if layer == "dense" else "{} channels"
     return ", ".join(texts[name].format(value) for name, value in change.items())

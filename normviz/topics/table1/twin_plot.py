@@ -13,21 +13,15 @@ from normviz.topics.table1.forward import compute_first_outputs
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
-MIN_VISIBLE_SHARE = 0.05
-"""Share of the axis at which the distance of two curves is visible from the last row."""
-
-MAX_OUTPUT_ELEMENTS = 2**18
-"""Most elements of a layer's output that a page computes."""
-
 MAX_LOSS_RATIO = 5.0
 """End of the loss axis, as a multiple of the network's first loss: a diverging loss leaves the plot."""
 
 
 def is_visible(plot_data: dict[str, Any]) -> bool:
-    """Return True if the two curves of a plot differ by enough of its height to be seen."""
+    """Return True if the two curves of a plot differ by enough of its height to be seen from the last row."""
     low, high = plot_data["low"], plot_data["high"]
     first, second = (np.nan_to_num(np.clip(plot_data[name], low, high), nan=high) for name in ("first", "second"))
-    return bool(np.abs(second - first).max(initial=0.0) >= MIN_VISIBLE_SHARE * (high - low))
+    return bool(np.abs(second - first).max(initial=0.0) >= 0.05 * (high - low))
 
 
 @ignore_float_warnings
@@ -42,7 +36,7 @@ def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 @ignore_float_warnings
 def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
     """Return the plot data of x̂ where network and twin differ most; None for a layer too large for a page."""
-    if prod(setting.shapes[0]) > MAX_OUTPUT_ELEMENTS:
+    if prod(setting.shapes[0]) > 2**18:
         return None
     first, second = compute_first_outputs(scheme, setting, [ORIGINAL, find_network_index(change)])
     gaps = np.nan_to_num(np.abs(second - first), nan=0.0)

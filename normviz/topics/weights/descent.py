@@ -15,15 +15,11 @@ DIGIT_PAIR = (3, 8)
 """The two classes."""
 
 STEPS = 200
-NEWTON_STEPS = 12
 DIGIT_COUNT = 357
 """Number of examples of the two classes."""
 
 EARLY_STEPS = 20
 """Steps that count as the beginning of a run."""
-
-LOSS_MARGIN = 0.05
-"""Relative difference up to which two losses count as about equal."""
 
 LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Lengths of w and of v on their sliders, which thus line up where they are equal."""
@@ -77,7 +73,7 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
     It exists only if no line separates the classes; otherwise a longer w always has a lower loss.
     """
     w = np.zeros(problem.x.shape[1])
-    for _ in range(NEWTON_STEPS):
+    for _ in range(12):
         chance = np.exp(-np.logaddexp(0, -(problem.x @ w)))
         curvature = (problem.x * (chance * (1 - chance))[:, None]).T @ problem.x / len(problem.x)
         w = w - np.linalg.solve(curvature, compute_mean_gradient(problem, w))
@@ -185,11 +181,11 @@ def run_sgd(
 def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
     """Return two signs, for the mean of the early losses and for the last loss: -1 if the first run has the lower.
 
-    A sign is 0 if both losses are about equal, 1 if the first run has the higher loss.
+    A sign is 0 if both losses are about equal (within 5%), 1 if the first run has the higher loss.
     """
     pairs = np.array([[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)])
     gaps = (pairs[0] - pairs[1]) / pairs.max(axis=0)
-    early, late = (int(np.sign(gap)) * (abs(gap) > LOSS_MARGIN) for gap in gaps)
+    early, late = (int(np.sign(gap)) * (abs(gap) > 0.05) for gap in gaps)
     return early, late
 
 

@@ -11,22 +11,13 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import LOG_AXIS_FLOOR, apply_chart_style, style_curve, style_marker
 
-MARGIN = 0.12
-GRID_POINTS = 61
-
-LABEL_STEPS = 24
-"""Steps that a number below the axis takes, on a phone."""
-
-MAX_LINEAR_DECADES = 2
-"""Range in orders of magnitude above which an axis is logarithmic."""
-
 
 def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
-    half = (0.5 + MARGIN) * float((high - low).max())
-    x, y = (np.linspace(middle - half, middle + half, GRID_POINTS) for middle in (low + high) / 2)
+    half = 0.62 * float((high - low).max())
+    x, y = (np.linspace(middle - half, middle + half, 61) for middle in (low + high) / 2)
     return x, y
 
 
@@ -38,19 +29,16 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Return a figure of paths of two weights over the loss, up to a step; a third path is thinner.
+    """Return a figure of paths of two weights over the losses (y, x) on a `grid`, up to a step; a third is thinner.
 
-    Args:
-        grid: x and y of the losses, of `make_square_grid`.
-        losses: (y, x).
-        lowest: the weights of the lowest loss, (2,).
-        paths: by name, the weights of the whole run, (steps + 1, 2).
-        step: the last drawn step.
-        theme: "light" or "dark".
+    `lowest`: the weights of the lowest loss, (2,); `paths`: by name, the weights of the whole run, (steps + 1, 2).
     """
     colours, (x, y) = THEMES[theme], grid
     figure = Figure()
-    _draw_loss(figure, x, y, losses, colours)
+    figure.add_contour(
+        x=x, y=y, z=np.log(losses), ncontours=8, line={"width": 0.5, "color": colours.muted}, opacity=0.5,
+        colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
+    )  # fmt: skip
     for k, (name, points) in enumerate(paths.items()):
         curve = points[:, 0], points[:, 1]
         _draw_curve_up_to_step(
@@ -83,13 +71,6 @@ def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
     return f"{'top' if point[1] > other[1] else 'bottom'} {'left' if point[0] > middle else 'right'}"
 
 
-def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
-    figure.add_contour(
-        x=x, y=y, z=np.log(losses), ncontours=8, line={"width": 0.5, "color": colours.muted}, opacity=0.5,
-        colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
-    )  # fmt: skip
-
-
 def draw_values_by_step(
     curves: Mapping[str, np.ndarray],
     step: int,
@@ -112,7 +93,7 @@ def draw_values_by_step(
     figure = Figure()
     everything = np.concatenate(list(curves.values()))
     least, most = float(everything.min()), float(everything.max())
-    logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
+    logarithmic = 0 <= least < most / 100
     for place, (name, values) in enumerate(curves.items()):
         k, width = first_style + place, 3 if place < 2 else 2
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
@@ -130,7 +111,8 @@ def draw_values_by_step(
         if first < last / 2:  # no curve crosses a name above a long arrow
             look = {"text": "the same loss", "font": {"color": colours.ink}, "yanchor": "bottom"}
             figure.add_annotation(x=(first + last) / 2, y=y, showarrow=False, **look)
-        figure.update_xaxes(tickvals=[first] * (last - first >= LABEL_STEPS) + [last])
+        # On a phone, a number below the axis takes 24 steps.
+        figure.update_xaxes(tickvals=[first] * (last - first >= 24) + [last])
     low -= margin if least < 0 or logarithmic else 0
     figure.update_yaxes(title=quantity, range=[low, high + margin], automargin=True, **scale)
     return apply_chart_style(figure, colours, {"l": 60, "t": 30 if has_legend else 8}, {"y": 1, "yanchor": "bottom"})

@@ -8,18 +8,13 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style, style_curve, style_reference_line
 
-BINS = 45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
 def draw_ellipses(singular_values: np.ndarray, sigma: float, least_sigma: float, theme: str = "light") -> Figure:
     """Return a figure of the unit circle and its images under a matrix, before and after its division by `sigma`.
 
-    Args:
-        singular_values: descending; the two largest are the half-axes.
-        sigma: the estimate of the largest one.
-        least_sigma: the smallest estimate of all steps, for which the picture has room.
-        theme: "light" or "dark".
+    The two largest singular values are the half-axes. The picture has room for `least_sigma`, the smallest estimate.
     """
     colours = THEMES[theme]
     first, second = float(singular_values[0]), float(singular_values[1]) if len(singular_values) > 1 else 0.0
@@ -51,7 +46,7 @@ def draw_ellipses(singular_values: np.ndarray, sigma: float, least_sigma: float,
 def draw_stretch_histograms(stretches: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
     """Return a figure with a histogram of the stretch factors of each name in `stretches`, and a line at 1."""
     colours = THEMES[theme]
-    edges = np.linspace(0, 1.05 * max(float(max(map(np.max, stretches.values()))), 1.0), BINS + 1)
+    edges = np.linspace(0, 1.05 * max(float(max(map(np.max, stretches.values()))), 1.0), 46)
     figure = Figure()
     top = 0.0
     for name, hue, ratios in zip(stretches, (colours.muted, colours.lines[0]), stretches.values(), strict=True):

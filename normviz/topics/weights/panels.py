@@ -26,13 +26,7 @@ from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-EARLY_ANSWERS = {-1: "faster", 0: "as fast", 1: "slower"}
-"""Words for the beginning of the run with weight norm, by the first sign of `compare_losses`."""
-
 FIGURE_HEIGHT = "min(34rem, 95vw, var(--nv-plane, 38vh))"
-
-CLEARLY_SHORTER = 0.9
-"""Largest ratio of lengths of w and of the best w at which one sees that w is too short."""
 
 ABOVE_ONE = 1 + 1e-9
 """Smallest ratio that counts as above 1, beyond rounding."""
@@ -86,15 +80,11 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         st.markdown(_explain_growth(run, view["rate"]))
 
 
-_SENTENCES = ("trains w.", "trains v and g.", "trains w.")
-
-_DASHES = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))
-"""Length and period of each curve's dashes in the legend, in em: solid, dashed, dotted."""
-
-
 def _explain_runs(names: list[str], theme: str) -> None:
     line = "repeating-linear-gradient(90deg, {} 0 {}em, transparent 0 {}em) 0 / 100% 4px no-repeat; width: 2.7em"
-    shown = zip(names, THEMES[theme].lines, _DASHES, _SENTENCES, strict=False)  # one each, in their order
+    dashes = ((1.2, 1.2), (0.75, 1.2), (0.2, 0.4))  # length and period in em: solid, dashed, dotted
+    sentences = ("trains w.", "trains v and g.", "trains w.")
+    shown = zip(names, THEMES[theme].lines, dashes, sentences, strict=False)  # one each, in their order
     show_legend((line.format(hue, *dash), capitalize_first(name), text) for name, hue, dash, text in shown)
 
 
@@ -107,7 +97,8 @@ def _format_headline(runs: dict[str, DescentPath], step: int) -> str:
         return f"Step {step}: the loss is {weight} with weight norm, {plain} without."
     early, late = compare_losses(runs["weight"], runs["plain"])
     if not late:
-        return f"Here it is {EARLY_ANSWERS[early]} at first. After {STEPS} steps both losses are about equal."
+        answer = {-1: "faster", 0: "as fast", 1: "slower"}[early]
+        return f"Here it is {answer} at first. After {STEPS} steps both losses are about equal."
     found = _find_equal_losses(runs)
     if found is None:
         return f"Here the loss ends at {weight} with weight norm, at {plain} without."
@@ -137,7 +128,7 @@ def _explain_rate_factor(run: DescentPath) -> str:
             f"({g_end}/{length_end})² = **{typeset(run.rate_factors[-1], 2)}** after {STEPS} steps, so w turns "
             f"{'less' if run.rate_factors[-1] < 1 else 'more'} in a step than without."
         )
-    is_short = abs(run.g[-1]) < CLEARLY_SHORTER * np.linalg.norm(state.get_best_weights())
+    is_short = abs(run.g[-1]) < 0.9 * np.linalg.norm(state.get_best_weights())
     end = f", so w is still too short after {STEPS} steps" if is_short else ""
     return (
         f"**Why?** At first w = {ratio} · v: the gradient of v is {ratio} times that of w, and a step of v moves w "

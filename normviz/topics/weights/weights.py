@@ -19,6 +19,7 @@ from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_dig
 BATCH = 64
 RATE = 0.3
 MAX_TRAINING = 400
+PAIR_COUNT = 2000
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,6 @@ def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
     return (cut_patches(pixels, layer.side) @ flatten_to_matrix(w)).reshape(DIGIT_SIDE * DIGIT_SIDE, -1)
 
 
-# --- weight norm --------------------------------------------------------------------------------------------------
-
-
 def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
     """Return w = g v / ‖v‖ for every column of v (fan-in, Cout), or for one vector.
 
@@ -127,9 +125,6 @@ def _compute_direction(v: np.ndarray) -> np.ndarray:
             f"a vector of length {format_number(np.min(length))} has no direction; w = g v/‖v‖ needs finite v ≠ 0."
         )
     return v / length
-
-
-# --- power iteration ----------------------------------------------------------------------------------------------
 
 
 class PowerIteration(NamedTuple):
@@ -170,11 +165,6 @@ def _make_unit_vector(v: np.ndarray) -> np.ndarray:
     """Return v/‖v‖; 0 stays 0."""
     length = np.linalg.norm(v)
     return v / length if length else v
-
-
-# --- the Lipschitz bound ------------------------------------------------------------------------------------------
-
-PAIR_COUNT = 2000
 
 
 def sample_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
