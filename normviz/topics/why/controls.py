@@ -10,9 +10,6 @@ from normviz.ui.settings import Controls
 CONTROL_ROW = "why-controls"
 """Key of the container above the charts; it is as high on every panel, so that nothing moves between them."""
 
-SEED_LIMIT = 10_000
-"""Seeds are below this."""
-
 MAIN_CONTROLS: dict[str, tuple[str, ...]] = {
     "learning": ("rate", "start"),
     "saturation": ("rate", "start", "layer"),
@@ -25,12 +22,11 @@ MAIN_CONTROLS: dict[str, tuple[str, ...]] = {
 
 def draw_retrain_button() -> None:
     """Draw the button that trains the networks of the learning panel again, from new seeds."""
-    st.button("Train again from other weights", icon=":material/replay:", on_click=_take_next_seeds)
-
-
-def _take_next_seeds() -> None:
-    key = PREFIX + "seed"
-    st.session_state[key] = (st.session_state[key] + SEEDS) % SEED_LIMIT
+    key, state = PREFIX + "seed", st.session_state
+    st.button(
+        "Train again from other weights", icon=":material/replay:",
+        on_click=lambda: state.update({key: (state[key] + SEEDS) % 10_000}),
+    )  # fmt: skip
 
 
 def draw_main_controls(view: View) -> None:
@@ -48,10 +44,9 @@ def draw_main_controls(view: View) -> None:
 def draw_other_controls(view: View) -> None:
     """Draw the other controls of the open panel under "Advanced"; draw nothing if it has none."""
     page = Controls(Page, PREFIX, view, is_relevant)
-    drawn = (
-        *MAIN_CONTROLS.get(view["show"], ()),
-        *(("seed",) if view["show"] == "learning" else ()),
-    )  # a button takes seeds
+    drawn = MAIN_CONTROLS.get(view["show"], ())
+    if view["show"] == "learning":
+        drawn += ("seed",)  # a button takes seeds
     if any(is_relevant(view, name) and name not in drawn for name in page.waiting):
         with st.expander("Advanced"):
             page.draw_rest(*drawn)

@@ -73,12 +73,7 @@ def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
 def draw_test_accuracy(title: str, steps: np.ndarray, accuracy: np.ndarray, style: int, theme: str = "light") -> Figure:
     """Return a figure of test accuracy over training steps: a thin line for each seed and a bold line for the mean.
 
-    Args:
-        title: of the figure.
-        steps: the steps of the measurements, (measurements,).
-        accuracy: in per cent, (measurements, seeds).
-        style: index of the colour.
-        theme: a key of THEMES.
+    `steps`: (measurements,); `accuracy`: in per cent, (measurements, seeds); `style`: index of the colour.
     """
     colours = THEMES[theme]
     colour, figure = colours.lines[style], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
@@ -124,8 +119,7 @@ def draw_identity_lines(
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
         x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",
-        line={"color": colours.ink, "width": 6},
-        opacity=0.35,
+        line={"color": colours.ink, "width": 6}, opacity=0.35,
     )  # fmt: skip
     for k, (across, up) in enumerate(zip(x, y, strict=True)):
         figure.add_scatter(x=across, y=up, mode="lines", name=f"c = {k}", line=style_curve(k, colours, 3))

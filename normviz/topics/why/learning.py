@@ -88,12 +88,7 @@ def read_study() -> Arrays:
 
 @dataclass(frozen=True)
 class RateSweep:
-    """Accuracies after training at each learning rate, for one kind of network and one initial scale.
-
-    Attributes:
-        accuracy: on the test digits, (rates, seeds).
-        validation: on the validation digits, (rates, seeds).
-    """
+    """Accuracies on test and validation digits, (rates, seeds), of one kind of network from one initial scale."""
 
     accuracy: np.ndarray
     validation: np.ndarray

@@ -17,8 +17,6 @@ VALIDATION_DIGITS = 300
 """Number of validation digits, before the test digits; they choose learning rates."""
 
 DigitSplit = Literal["train", "validation", "test"]
-"""A part of the digits."""
-
 SPLIT_NAMES = get_args(DigitSplit)
 """The parts of the digits, in their order."""
 
@@ -29,38 +27,28 @@ BATCH = 60
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Settings of a training of several networks that differ in seeds, γ and β.
+    """Settings of a training of several networks of sigmoid units that differ in their seeds.
 
     Attributes:
         widths: units of the hidden layers.
-        activation: "sigmoid" or "relu".
         normalized: True for batch norm before every activation, with γ and β; False for a bias only.
         rate, steps: of stochastic gradient descent on mini-batches of BATCH.
         start: the initial weights are N(0, start²/fan-in).
-        gains, shifts: initial γ and β by network; without batch norm, β is the bias.
         seeds: of the initial weights and mini-batches, by network.
     """
 
     widths: tuple[int, ...]
-    activation: str
     normalized: bool
     rate: float
     steps: int
     start: float
-    gains: tuple[float, ...]
-    shifts: tuple[float, ...]
     seeds: tuple[int, ...]
 
 
 def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
     """Create the untrained networks that a plan describes; networks of one seed start with the same weights."""
     generators = [np.random.default_rng([seed, 22]) for seed in plan.seeds]
-    networks = initialize_networks(generators, plan.widths, EPS, plan.activation, plan.normalized, plan.start)
-    for gain in networks.gains:
-        gain *= np.reshape(plan.gains, (-1, 1, 1))
-    for bias in networks.biases[:-1]:
-        bias += np.reshape(plan.shifts, (-1, 1, 1))
-    return networks
+    return initialize_networks(generators, plan.widths, EPS, "sigmoid", plan.normalized, plan.start)
 
 
 def train_networks(

@@ -64,12 +64,10 @@ class LearningResults(NamedTuple):
 
 
 class LearningRun(NamedTuple):
-    """Measurements of networks from consecutive seeds, with or without batch norm.
+    """Measurements as `LearningResults` has them, and during the training.
 
     Attributes:
         steps: the steps before the measurements, and the last one, (measurements,).
-        accuracy: on the test digits, (measurements, seeds).
-        validation: accuracy on the validation digits at the end, (seeds,).
         saturated: the share of saturated inputs, (measurements, seeds, depth).
         quantiles: of the input of every unit, in the network of the first seed, (measurements, quantiles, depth,
             WIDTH).
@@ -105,11 +103,8 @@ def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) ->
         saturated.append((np.abs(given) > SATURATION_INPUT).mean((1, 3)))
         quantiles.append(np.quantile(given[0], QUANTILES, axis=0))
 
-    widths, same = (WIDTH,) * setting.depth, (1.0,) * seeds
-    plan = TrainingPlan(
-        widths, "sigmoid", normalized, setting.rate, STEPS, setting.start, same, (0.0,) * seeds,
-        tuple(range(setting.seed, setting.seed + seeds)),
-    )  # fmt: skip
+    widths, chosen = (WIDTH,) * setting.depth, tuple(range(setting.seed, setting.seed + seeds))
+    plan = TrainingPlan(widths, normalized, setting.rate, STEPS, setting.start, chosen)
     network, _ = train_networks(plan, watch)
     found = (
         np.array(each) for each in (steps, read, measure_test_accuracy(network, "validation"), saturated, quantiles)

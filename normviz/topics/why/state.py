@@ -35,13 +35,11 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("start", "rate"), ("learning", "saturation")),
     **dict.fromkeys(("depth", "layer", "unit"), ("saturation",)),
     **dict.fromkeys(("step_size", "steps"), ("outside",)),
-    **dict.fromkeys(("part",), ("identity",)),
+    "part": ("identity",),
 }
 """The panels of each value that does not belong to all of them."""
 
-POINT_SOURCES = {"digits": "Digits", "own": "Your own"}
 FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FEATURES.items()}
-STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 
 class _PanelChoice(Choice):
@@ -66,12 +64,14 @@ _panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
 class Page(saturation.Setting):
     """The page's query parameters: networks, data of the smaller panels, and the open panel."""
 
-    points: str = choice("digits", POINT_SOURCES, label="Points")
+    points: str = choice("digits", {"digits": "Digits", "own": "Your own"}, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
     second: str = choice("all", FEATURE_NAMES, label="Second feature")
     correlation: float = real(0.9, -1.0, 1.0, label="Correlation", stops=(-1.0, -0.9, -0.5, 0.0, 0.5, 0.9, 0.99, 1.0))
     ratio: float = real(3.0, 0.1, 10.0, label="Scale of x₀ against x₁", stops=(0.1, 0.3, 1.0, 3.0, 10.0))
-    stage: str = choice("scaled", STAGE_NAMES, label="Transformation", control="menu")
+    stage: str = choice(
+        "scaled", {key: stage.name for key, stage in whitening.STAGES.items()}, label="Transformation", control="menu"
+    )
     size: int = number_choice(16, (2, 4, 8, 16, 32, 64, 128, 256), label="Mini-batch size m", control="menu")
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     layer: int = integer(4, 0, lambda given: given["depth"] - 1, label="Hidden layer, from 0", control="segments")

@@ -11,17 +11,11 @@ HALF_SIDE = DIGIT_SIDE // 2
 CLOUD_SIZE = 1000
 """Number of points of a drawn cloud."""
 
-CLOUD_MEAN = (2.0, 1.0)
-"""Mean of a drawn cloud; its second feature has variance 1."""
-
 ELLIPSE_RADIUS = 2.0
 """Radius of the ellipses, in standard deviations."""
 
 BATCH_COUNT = 200
 """Number of mini-batches whose statistics are compared."""
-
-ZERO_VARIANCE_SHARE = 1e-12
-"""Share of the largest variance below which a direction has no variance but rounding."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +44,10 @@ def compute_digit_features(first: str, second: str) -> np.ndarray:
 
 
 def sample_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
-    """Sample normal points (`CLOUD_SIZE`, 2) with this correlation and the standard deviations `ratio` and 1."""
+    """Sample normal points (`CLOUD_SIZE`, 2): mean (2, 1), this correlation, standard deviations `ratio` and 1."""
     a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
-    return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
+    return np.stack([ratio * a, second], axis=-1) + np.array([2.0, 1.0])
 
 
 def compute_covariance(x: np.ndarray) -> np.ndarray:
@@ -72,7 +66,7 @@ def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of a covariance in descending order, and its eigenvectors as columns."""
     values, vectors = np.linalg.eigh(cov)
     values, vectors = values[::-1], vectors[:, ::-1]
-    values = np.where(values > ZERO_VARIANCE_SHARE * max(float(values[0]), 0.0), values, 0.0)
+    values = np.where(values > 1e-12 * max(float(values[0]), 0.0), values, 0.0)  # without what is only rounding
     largest = vectors[np.abs(vectors).argmax(0), np.arange(len(values))]
     return values, vectors * np.where(largest < 0, -1.0, 1.0)
 

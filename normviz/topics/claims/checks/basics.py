@@ -56,9 +56,7 @@ def train_with_noise(has_norm: bool, noise: float, seed: int) -> tuple[np.ndarra
     The networks have batch norm if `has_norm`. The shift is the change of a unit's mean input from one step to the
     next, over all hidden units and steps.
     """
-    seeds = tuple(list_seeds(seed))
-    ones, zeros = (1.0,) * len(seeds), (0.0,) * len(seeds)
-    plan = TrainingPlan((50,) * 5, "sigmoid", has_norm, 3.0, 300, 4.0, ones, zeros, seeds)
+    plan = TrainingPlan((50,) * 5, has_norm, 3.0, 300, 4.0, tuple(list_seeds(seed)))
     watch = AffineNoise(noise, plan.steps, seed)
     network, _ = train_networks(plan, watch)
     return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))

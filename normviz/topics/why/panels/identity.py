@@ -13,18 +13,9 @@ from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
 from normviz.web.components.plot import show_figure
 
-FIRST_VALUES = "experiments?show=start&start_schemes=batch"
-"""Link to the experiment on the initial values of γ and β, with batch norm."""
-
 
 def show(view: View, theme: str) -> None:
-    """Show how γ and β undo batch norm, and a link to the experiment on the initial γ and β."""
-    _show_undone_batch_norm(view, theme)
-    st.markdown(f"Do the initial values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 35 pairs.")
-
-
-def _show_undone_batch_norm(view: View, theme: str) -> None:
-    """Show y over x while γ and β undo batch norm."""
+    """Show y over x while γ and β undo batch norm, and a link to the experiment on the initial γ and β."""
     found, start, there = (
         state.get_undone_batch_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0)
     )
@@ -40,14 +31,10 @@ def _show_undone_batch_norm(view: View, theme: str) -> None:
         alt = f"Output over input, a line for each of {SHAPE[3]} channels, and the line y = x: apart by {gap}."
         show_figure(draw_identity_lines(ends, made, span, theme), "lines", alt, "24rem")
     with right:
+        columns = {"μ": found.mean, "√(σ²+ε)": found.deviation, "γ": found.gain, "β": found.bias}
         st.table(
-            {
-                "c": [str(k) for k in range(SHAPE[3])],
-                "μ": _format_column(found.mean),
-                "√(σ²+ε)": _format_column(found.deviation),
-                "γ": _format_column(found.gain),
-                "β": _format_column(found.bias),
-            },
+            {"c": [str(k) for k in range(SHAPE[3])]}
+            | {name: [typeset(each, 4) for each in numbers] for name, numbers in columns.items()},
             border="horizontal",
         )
         st.caption(
@@ -55,7 +42,7 @@ def _show_undone_batch_norm(view: View, theme: str) -> None:
             "the layer, γ and β can give back: so a network with it can represent all that one without can "
             f"([{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 3)."
         )
-
-
-def _format_column(numbers: np.ndarray) -> list[str]:
-    return [typeset(each, 4) for each in numbers]
+    st.markdown(
+        "Do the initial values of γ and β matter? An [experiment](experiments?show=start&start_schemes=batch) tries 35 "
+        "pairs."
+    )

@@ -19,9 +19,6 @@ from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 
-MEASURED_STEPS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
-"""Steps at which the accuracy is measured."""
-
 
 def show(view: View, theme: str) -> None:
     """Show the test accuracy of networks with and without batch norm by step, then at the end by learning rate."""
@@ -32,11 +29,12 @@ def show(view: View, theme: str) -> None:
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
     accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
     st.markdown(f"### {accuracies if sweeps is None else _describe_robustness(sweeps)}")
+    steps = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
-            figure = draw_test_accuracy(title, MEASURED_STEPS, 100 * run.accuracy, k, theme)
+            figure = draw_test_accuracy(title, steps, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()

@@ -24,8 +24,6 @@ OUTLINED_BATCHES = 12
 
 OUTLINE_NAME = f"covariance, {whitening.ELLIPSE_RADIUS:g} standard deviations"
 
-WHITENING_SOURCE = SCHEMES["whitening"].reference
-
 
 def show(view: View, theme: str) -> None:
     """Show a cloud of points and the stages of its whitening; then the simplifications of batch norm."""
@@ -65,8 +63,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
         "before": PointCloud(x, outline, _make_arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": PointCloud(
             made, {OUTLINE_NAME: whitening.make_covariance_ellipse(made.mean(0), after)} | aim,
-            _make_arrows(np.zeros(2), pointing),
-            made_axes, np.zeros(2), frame,
+            _make_arrows(np.zeros(2), pointing), made_axes, np.zeros(2), frame,
         ),
     }  # fmt: skip
     words = {"before": ("As it is", "x", before), "made": (stage.name, stage.formula, after)}
@@ -139,12 +136,12 @@ def _format_gap(gap: float) -> str:
 def _show_whitening_costs() -> None:
     """Show how many statistics normalizing each feature by itself saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
-    per, joint = whitening.count_statistics(512)
+    (per, joint), source = whitening.count_statistics(512), SCHEMES["whitening"].reference
     st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
     st.caption(
         "Covariance of N examples: N·C² products; its eigenvectors: of the order of C³. The way back goes through the "
         "eigenvectors too: the gradient of an inverse root couples every pair of them "
-        f"([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
+        f"([{source.text}]({source.url}))."
     )
 
 
