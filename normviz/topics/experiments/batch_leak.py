@@ -17,7 +17,7 @@ from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.experiment_jobs import NetworksJob
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import MAX_LEARNED_ERROR, GridOutcome
 from normviz.topics.experiments.reports import (
     FigureSpec,
     Report,
@@ -70,9 +70,6 @@ TEST_NAMES = {
     "inference": "digits, averages",
 }
 """The tests: pictures, and their groups or running averages."""
-
-MAX_LEARNED_ERROR = 0.5
-"""A network learns if its mean validation error, in groups as in training, is less than this."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from normviz.topics.experiments.experiment import (
     describe_hidden_layers,
 )
 from normviz.topics.experiments.grid_outcome import (
+    MAX_LEARNED_ERROR,
     GridOutcome,
     describe_undertraining,
     find_outcomes,
@@ -54,9 +55,6 @@ SMALL_SIZES = (2, 4)
 
 REFERENCE_SIZE = 16
 """Batch size that takes the setting's steps if all sizes see the same number of examples."""
-
-MAX_LEARNED_ERROR = 0.5
-"""A scheme learns if its mean test error is less than this at some batch size."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from normviz.jobs.results import ArrayJob, Arrays, Results
 from normviz.topics.experiments.experiment import ComparisonSetting
 from normviz.topics.experiments.reports import make_band_curve
 
+MAX_LEARNED_ERROR = 0.5
+"""Networks learn if their mean error is less than this."""
+
 
 @dataclass(frozen=True)
 class GridOutcome:

@@ -55,9 +55,6 @@ PLACEMENT_LABELS = {"none": "no norm", "post": "post norm", "pre": "pre norm", "
 WARMUP_LABELS, WARMUP_STYLES = ("with warm-up", "without warm-up"), (0, 1)
 """Names in figures of the trainings with a warm-up and without, and the indices of their curve styles."""
 
-MAX_LEARNED_ERROR = 0.5
-"""A placement learns at a rate where its mean validation error is less than this."""
-
 GUESSING_ERROR = 100 * (1 - 1 / DIGIT_CLASSES)
 """Test error of guessing the digit, in per cent."""
 
@@ -342,8 +339,8 @@ def _describe_best_rate(large: int, warm: GridOutcome, without: GridOutcome) -> 
 
 
 def _learns(outcome: GridOutcome) -> np.ndarray:
-    """Return for each learning rate whether a placement learns at it."""
-    return outcome.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR
+    """Return for each learning rate whether a placement learns at it: its mean validation error is below a half."""
+    return outcome.result["validation"][-1].mean(-1) < 0.5
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:

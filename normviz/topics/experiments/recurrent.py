@@ -19,7 +19,7 @@ from normviz.topics.experiments.experiment import (
     averages_over_examples,
     declare_schemes,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import MAX_LEARNED_ERROR, GridOutcome
 from normviz.topics.experiments.recurrent_gradients import (
     draw_gradients_by_gain,
     draw_gradients_by_scale,
@@ -142,9 +142,6 @@ EXTENTS = {
     "shared": "only where all time steps share their mean and variance",
 }
 """Words on the extent of a claim that holds only in part."""
-
-MAX_LEARNED_ERROR = 0.5
-"""A scheme learns if its mean test error is less than this."""
 
 
 @dataclass(frozen=True)

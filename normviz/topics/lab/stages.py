@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.charts.cube import CubeStage
-from normviz.core.fields import Field, Rule, Shape
+from normviz.core.fields import Field, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import LayerScalars
 from normviz.core.registry import Scheme
@@ -66,13 +66,6 @@ COPIED = "copied back"
 """Label of an axis along which a stage broadcasts a statistic."""
 
 
-def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
-    """Return the number of statistics along an axis of length n, and a description of the reduction along it."""
-    if n == 1:
-        return 1, ""
-    return rule.count_statistics(n), KIND_FORMULAS[scheme.kind.key].joined or wording.describe_rule(rule, n)
-
-
 class Divisor(NamedTuple):
     """Divisor of a scheme: symbol, description, values in the shape of the statistics, and formula of its root."""
 
@@ -109,7 +102,10 @@ def _yield_statistic_stages(
     field = field.simplify(shape)
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
-    axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
+    axes = [  # how many statistics there are along each axis, and the reduction along it in words
+        (rule.count_statistics(n), joined or wording.describe_rule(rule, n)) if n > 1 else (1, "")
+        for rule, n in zip(field.rules, shape, strict=True)
+    ]
     if field.windowed_axes and field.with_own_windows.find_smallest_size(shape) == 1:
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)

@@ -30,9 +30,6 @@ BELONGS = {
 PACES = (1, 5)
 """Batches per move of the player."""
 
-STATISTICS = {"both": "Both", "mean": "Mean", "variance": "Variance"}
-"""The plots over the stream: of which statistic."""
-
 MISTAKES = {"all": "All", "eval": "Forgotten eval()", "momentum": "Momentum"}
 """Groups of cases in "What goes wrong"."""
 
@@ -58,7 +55,9 @@ class Page(Setting):
     unit: int = integer(1, 1, UNITS, label="Neuron", control="segments")
     step: int = integer(60, 0, BATCHES)
     pace: int = number_choice(1, PACES)
-    statistic: str = choice("both", STATISTICS, label="Running averages of")
+    statistic: str = choice(
+        "both", {"both": "Both", "mean": "Mean", "variance": "Variance"}, label="Running averages of"
+    )
     window: int = number_choice(BATCHES, (5, 50, BATCHES), label="Batches on the axis", control="segments")
     mistakes: str = choice("all", MISTAKES, label="Mistakes")
     panel: str = choice("switch", PANELS)
