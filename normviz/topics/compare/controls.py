@@ -1,8 +1,5 @@
 """Controls of the compare page. Every widget's key is that of a value in `compare.state.PARAMS`."""
 
-from collections.abc import Sequence
-from functools import partial
-
 import streamlit as st
 
 from normviz.charts.colourings import COLOURING_NAMES, list_colourings
@@ -24,7 +21,10 @@ def draw_controls(view: View) -> None:
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
         custom.draw_custom_controls(view["schemes"], view, get_view_lengths)
-        draw_main_parameters(view, partial(_has_control, view["schemes"]), radius_label="Radius R of the windows")
+        draw_main_parameters(
+            view, lambda name: name != "alpha" and is_relevant_to_any(view["schemes"], name),
+            radius_label="Radius R of the windows",
+        )  # fmt: skip
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_segments("colour", "Colour by", COLOURING_NAMES, list_colourings(False), is_labelled=True)
@@ -33,8 +33,3 @@ def draw_controls(view: View) -> None:
             draw_eps_control(view)
     names = ", ".join(scheme.label for scheme in build_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")
-
-
-def _has_control(keys: Sequence[str], name: str) -> bool:
-    """Return True if the page has a control for parameter `name` of the schemes `keys`; it has none for α."""
-    return name != "alpha" and is_relevant_to_any(keys, name)

@@ -81,14 +81,10 @@ class Page(Setting):
     reveal: bool = settings.switch(False)
 
 
-def build_shape_setting(view: View) -> Setting:
-    """Return a setting with the page's layer shapes, and defaults for everything else."""
-    return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
-
-
 def get_layer_lengths(view: View) -> dict[str, int]:
     """Return the length of each axis of the first layer's pre-activations, by the axis's name in links."""
-    return dict(zip(SIZE_NAMES, build_shape_setting(view).shapes[0], strict=True))
+    setting = Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
+    return dict(zip(SIZE_NAMES, setting.shapes[0], strict=True))
 
 
 PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_lengths, PREFIX))
