@@ -266,6 +266,7 @@ def _draw_test_errors(setting: Setting, begun_outcomes: Outcomes, effects: Effec
     Two means stand at the curve of the compared scheme where dropout helps it: without dropout, and at the best rate.
     """
     percent, compared = 100 * setting.dropout_rates, _find_compared_schemes(setting)
+    # The error bars of the schemes stand beside each other.
     shifts = 0.016 * percent[-1] * (np.arange(len(setting.rows)) - (len(setting.rows) - 1) / 2)
     panels, said, top = [], [], 1.0
     for m, relabelled in enumerate(setting.random_shares):

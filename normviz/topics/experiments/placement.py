@@ -196,14 +196,13 @@ def _draw_errors_by_rate(
         )
         for name, outcomes in runs.items()
     ]  # fmt: skip
-    said = "; ".join(
-        f"{PLACEMENT_LABELS[name]} "
-        f"{', '.join(f'{format_mean_percent(errors)} at {typeset(rate)}' for errors, rate in by_rate)}"
-        for name, (_, each) in runs.items()
-        for by_rate in [zip(each.errors_by_rate, LEARNING_RATES, strict=True)]
-    )
+    said = []
+    for name, (_, each) in runs.items():
+        by_rate = zip(each.errors_by_rate, LEARNING_RATES, strict=True)
+        words = ", ".join(f"{format_mean_percent(errors)} at {typeset(rate)}" for errors, rate in by_rate)
+        said.append(f"{PLACEMENT_LABELS[name]} {words}")
     yield FigureSpec(
-        key, panels, f"Test error by learning rate. Without a warm-up: {said}.",
+        key, panels, f"Test error by learning rate. Without a warm-up: {'; '.join(said)}.",
         f"Means of {setting.seeds} networks with 95% intervals."
         f"{' Pre norm computes x + f(N(x)), peri norm x + N(f(N(x))).' if 'peri' in placements else ''}",
     )  # fmt: skip

@@ -135,7 +135,7 @@ def _generate_running_average_mistakes(case: HomeworkCase, name: str) -> Mistake
     assert field is not None
     mean = broadcast_mean(task.x, field)
     variance = broadcast_mean((task.x - mean) ** 2, field)
-    for share in (0.0, 0.1, 0.01, 0.001, 0.9, 0.99):
+    for share in (0.0, 0.1, 0.01, 0.001, 0.9, 0.99):  # of the batch: none yet, or one step of a usual momentum
         for start in (1.0, 0.0):
             for factor in (1.0, compute_bessel_factor(field, task.x.shape)):
                 r = 1 / np.sqrt((1 - share) * start + share * variance * factor + case.eps)

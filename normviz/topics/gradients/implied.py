@@ -31,7 +31,7 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
     if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.to_layout_order(wanted).shape:
         return
     off = ((case.from_layout_order(flat) - wanted) ** 2).sum((0, 1, 2))
-    for i, j in combinations(np.argsort(off)[-4:], 2):
+    for i, j in combinations(np.argsort(off)[-4:], 2):  # the channels with the largest errors
         gamma = task.gamma.copy()
         gamma[..., [i, j]] = gamma[..., [j, i]]
         if np.array_equal(gamma, task.gamma):
