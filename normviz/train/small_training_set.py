@@ -25,12 +25,14 @@ class SmallTrainingSet:
         count: training digits of each network, at least one mini-batch; the others validate it.
         batch: digits of a mini-batch.
         relabelled: the share of training labels that are replaced by random ones.
+        dtype: of the pictures.
     """
 
     def __init__(
-        self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0
-    ) -> None:
-        (x, labels), (unseen, answers) = load_digit_rows(), load_digit_rows(test=True)
+        self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:  # fmt: skip
+        (x, labels), (unseen, answers) = load_digit_rows(dtype=dtype), load_digit_rows(test=True, dtype=dtype)
         chosen = sample_digit_indices(seeds, len(x), count)
         held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in chosen.numpy()]))
         self.seeds, self.batch = seeds, batch
