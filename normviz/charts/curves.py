@@ -34,7 +34,8 @@ class Curve:
 
     `style`: number of its colour, dash and marker, −1 for a true value, in ink; `has_markers`: True for markers on the
     line, with error bars in place of the band; `is_scatter`: True for such markers of `size` pixels without a line,
-    with `texts` at their `text_side` (Plotly's "middle left", …), and without markers of size 0.
+    with `texts` at their `text_side` (Plotly's "middle left", …), and without markers of size 0; `width`: pixels of its
+    line, 0 for 3, or 2 in ink.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Curve:
     size: float = 10
     texts: Sequence[str] = ()
     text_side: str = "middle right"
+    width: float = 0
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,8 @@ def _separate_error_bars(panel: CurvePanel) -> dict[str, float]:
 
 def _draw_curve(figure: Figure, curve: Curve, colours: Theme, has_entry: bool, subplot: dict, x_factor: float) -> None:
     """Draw a curve, with an entry in the legend if `has_entry`; `x_factor` moves the drawn x, not the tooltip's."""
-    ink = {"color": colours.ink, "width": 2}
-    line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, 3)
+    ink = {"color": colours.ink, "width": curve.width or 2}
+    line: dict[str, Any] = ink if curve.style < 0 else style_curve(curve.style, colours, curve.width or 3)
     group = {"name": curve.name, "legendgroup": curve.name, **subplot}
     bars = {}
     if curve.low is not None and curve.high is not None and (curve.is_scatter or curve.has_markers):
