@@ -71,11 +71,11 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         why="Dropout hides different units in each step, which hinders learning by heart.",
     ),
     ExperimentText(
-        "weight-decay", "Weight decay and batch norm", ("B11",), "Does batch norm cancel weight decay?",
+        "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay help with batch norm?",
         claim="Weight decay “has no regularizing effect when combined with normalization” (van Laarhoven 2017, "
         "abstract).",
-        rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
-        "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
+        rules="Numbers are means over the seeds with 95% intervals (Student's t), of losses and gaps those "
+        "of their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
         "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
         "the number of schemes rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the "
         "setting, or the one that follows from it.",
