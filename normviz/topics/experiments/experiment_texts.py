@@ -82,8 +82,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Does a larger ε lower the test error?",
-        claim="A larger ε, with an L1 term (tested below), “improves the accuracy of all three normalizers” "
-        "(notes on Ren et al. 2017).",
+        claim="“Smoothing the normalizers and adding a sparse L1 regularizer improves the accuracy” "
+        "(notes on Ba et al. 2016).",
         why="The idea: where the variance is small, values are mostly noise, which a small ε amplifies.",
     ),
     ExperimentText(

@@ -199,7 +199,7 @@ def _draw_changes(
             marks=range(len(errors)),
             names=[
                 f"{setting.labels[k]}<br>{100 * each[USUAL].mean():.1f} → {100 * each[name].mean():.1f}%<br>"
-                + ("clear" if signs[name][k] else "not clear")
+                + ("clear<br>change" if signs[name][k] else "may be<br>chance")
                 for k, each in errors.items()
             ],
         )
@@ -332,8 +332,8 @@ def _join_numbers(numbers: Sequence[float]) -> str:
 EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
-    lambda setting: "Normalization divides by √(variance + ε); ε prevents a division by 0. Networks learn handwritten "
-    f"digits with {LARGE} and with the usual {typeset(DEFAULT_EPS)}."
-    + f" Divisive norm is layer norm over windows of {2 * setting.radius + 1} units."
+    lambda setting: "Smoothing is a larger ε: normalization divides by √(variance + ε). Networks learn handwritten "
+    f"digits with {LARGE} and with the usual {typeset(DEFAULT_EPS)}. The L1 regularizer and a learned ε follow further "
+    "down." + f" Divisive norm is layer norm over windows of {2 * setting.radius + 1} units."
     * any(row.key == "divisive" for row in setting.rows))  # fmt: skip
 """The job of the experiment on smoothing: networks with a fixed or learned ε, with and without an L1 term."""

@@ -128,7 +128,10 @@ def test_a_large_eps_comes_first_and_all_panels_of_a_figure_have_the_same_axis()
     large, others, _ = report(SETTING, made_up(large=(-0.02, 0.0))).figures
     (panel,) = large.panels
     assert panel.title == "Test error: ε = 10⁻⁵ → ε = 1"
-    assert panel.names == ["batch norm<br>6.0 → 4.0%<br>clear", "divisive norm<br>6.0 → 6.0%<br>not clear"]
+    assert panel.names == [
+        "batch norm<br>6.0 → 4.0%<br>clear<br>change",
+        "divisive norm<br>6.0 → 6.0%<br>may be<br>chance",
+    ]
     assert [curve.texts for curve in panel.curves] == [[" −2.0"], [" +0.0"]]
     np.testing.assert_allclose([curve.y for curve in panel.curves], [[-2], [0]], atol=1e-9)
     assert [each.title for each in others.panels] == [f"ε = 10⁻⁵ → {name}" for name in (LEARNED, L1, BOTH)]
