@@ -84,7 +84,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "smoothing", "Learned smoothing", ("D03", "D04"), "Does a larger ε lower the test error?",
         claim="“Smoothing the normalizers and adding a sparse L1 regularizer improves the accuracy” "
         "(notes on Ba et al. 2016).",
-        why="The idea: where the variance is small, values are mostly noise, which a small ε amplifies.",
+        why="The idea, not tested here: where the variance is small, values are mostly noise, which a small ε "
+        "amplifies.",
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Does the border harm layer norm in CNNs?",

@@ -166,7 +166,7 @@ def report(setting: Setting, results: Results) -> Report:
     unclear = [setting.names[k] for k, sign in signs[LARGE].items() if not sign]
     if 0 < len(unclear) < len(setting.rows) == len(errors):
         chance = f"With {join_words(unclear, 'and')}, the change is not clear: it may be chance."
-        lead = replace(lead, why=f"{EXPERIMENT.why} {chance}")
+        lead = replace(lead, why=f"{chance} {EXPERIMENT.why}")
     verdicts = {"D03": _judge_eps_over_depth(setting, eps), "D04": both}
     figures = [
         replace(_draw_changes(setting, errors, signs, [LARGE]), key="large"),
@@ -212,7 +212,7 @@ def _draw_changes(
     )
     return FigureSpec(
         "levels", panels, f"Test error by scheme. {said}.",
-        f"Mean changes of {setting.seeds} networks per norm, each trained with both ε, in percentage points; 95% "
+        f"Mean changes of {setting.seeds} networks per norm, trained once with each ε, in percentage points; 95% "
         "intervals.",
     )  # fmt: skip
 
