@@ -8,6 +8,7 @@ import io
 import lzma
 from collections import UserDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -19,6 +20,7 @@ from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.jobs.results import ArrayJob, Arrays, Results, name_result
 from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.reports import Report
+from normviz.topics.experiments.speed import SpeedTiming
 
 EXAMPLES_FOLDER = Path(__file__).with_name("example_results")
 
@@ -110,8 +112,11 @@ def _read_example_file(key: str) -> tuple[str, Mapping[str, Arrays]]:
 
 
 def _shorten_job_digest(job: ArrayJob) -> str:
-    """Return the first 16 digits of a job's digest, which identify the job within an experiment."""
-    return name_result(job)[:16]
+    """Return the first 16 digits of a job's digest, which identify the job within an experiment.
+
+    A job that names its machine has the same digits on every machine: times are shipped with the machine's name.
+    """
+    return name_result(replace(job, machine="") if isinstance(job, SpeedTiming) else job)[:16]
 
 
 def _collect_report_texts(report: Report) -> tuple[Any, ...]:

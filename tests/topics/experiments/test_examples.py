@@ -9,7 +9,7 @@ import pytest
 import normviz
 from normviz.jobs.failures import JobsFailed
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments import batch_size, examples, write_examples
+from normviz.topics.experiments import batch_size, examples, speed, write_examples
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.examples import (
@@ -45,6 +45,11 @@ def find_outdated(experiment):
 @pytest.mark.parametrize("key", SHIPPED)
 def test_every_part_of_the_default_has_its_result(key):
     assert find_outdated(EXPERIMENTS[key]) == ""
+
+
+def test_times_measured_on_one_machine_are_shown_on_every_other_one(monkeypatch):
+    monkeypatch.setattr(speed, "describe_machine", lambda: "another processor, 64 cores, PyTorch 9.9")
+    assert find_outdated(EXPERIMENTS["speed"]) == ""
 
 
 def test_the_files_are_those_of_the_experiments_that_are_not_pending():
