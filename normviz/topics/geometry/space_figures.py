@@ -19,6 +19,9 @@ GRADIENT_LENGTH = 2.0
 RIGHT_ANGLE_SIDE, RIGHT_ANGLE_TOLERANCE = 0.5, 1e-3
 """Side of the square that marks a right angle, and the largest cosine that counts as one."""
 
+DOT_DISTANCE = 0.18
+"""Distance between the dots of a dotted line."""
+
 CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
 
@@ -48,14 +51,14 @@ def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
     above, below = (side.replace("middle", each) for each in ("top", "bottom"))
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], above if divides else side)
     opposite = 2 * forward.v - forward.x
-    _draw_line(figure, [forward.x, forward.v if divides else opposite], colours.mean, dash="dot")
+    _draw_dots(figure, forward.x, forward.v if divides else opposite, colours.mean)
     is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
     at_middle = {"side": "bottom right", "share": 0.5}
     place = at_middle if is_short else {"side": above if divides else side}
     _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **place)
     if not divides:
         _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
-        _draw_text(figure, opposite, "(1, 1, 1)", colours.mean, side)
+        _draw_text(figure, opposite, "along (1, 1, 1)", colours.mean, side)
         if length:
             _draw_right_angle(figure, forward.v, -forward.v / length, PLANE_NORMAL, colours.ink)
         return figure
@@ -91,7 +94,7 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
         _draw_vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
             _draw_vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
-            _draw_line(figure, [origin, end], colours.lines[1], dash="dot")
+            _draw_dots(figure, origin, end, colours.lines[1])
     return figure
 
 
@@ -173,9 +176,16 @@ def _draw_right_angle(figure: Figure, corner: np.ndarray, a: np.ndarray, b: np.n
     _draw_line(figure, corner + RIGHT_ANGLE_SIDE * np.array([a, a + b, b]), colour)
 
 
-def _draw_line(figure: Figure, points: ArrayLike, colour: str, dash: str = "solid") -> None:
+def _draw_line(figure: Figure, points: ArrayLike, colour: str) -> None:
     x, y, z = np.transpose(points)
-    figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
+    figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3}, **_QUIET)
+
+
+def _draw_dots(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str) -> None:
+    """Add a dotted line to a figure; Plotly's own dashes are lines, dashes or dots, by the size of the picture."""
+    count = round(float(np.linalg.norm(end - start)) / DOT_DISTANCE) + 1
+    x, y, z = np.linspace(start, end, count).T
+    figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colour, "size": 2}, **_QUIET)
 
 
 def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
