@@ -6,7 +6,7 @@ from math import prod
 from typing import NamedTuple
 
 import torch
-from torch.nn.functional import conv2d
+from torch.nn.functional import conv2d, pad
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
@@ -38,14 +38,15 @@ class Conv:
     Args:
         schemes: normalize a, or W.
         seeds: of the first weights, N(0, 2/fan-in), one network each.
-        shapes: (N, H, W, C) of the normalized layers. A layer as large as its input pads it with zeros.
+        shapes: (N, H, W, C) of the normalized layers. A layer as large as its input pads it.
         per_unit: True if every position of a channel has its own γ and β.
         eps: ε on activations.
+        pad_mode: "constant" pads with zeros, "reflect" with the mirrored input, as in `torch.nn.functional.pad`.
     """
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], shapes: Sequence[Shape], per_unit: bool, eps: float,
-        device: torch.device,
+        device: torch.device, pad_mode: str = "constant",
     ) -> None:  # fmt: skip
         lead = (len(schemes), len(seeds))
         sizes = [(KERNEL_SIZE, KERNEL_SIZE, into, out) for into, out in pairwise([1, *(shape[-1] for shape in shapes)])]
@@ -61,7 +62,7 @@ class Conv:
         self.biases = [torch.zeros(*lead, *shape, device=device) for shape in units]
         self.classifier = first(prod(shapes[-1][1:]), DIGIT_CLASSES, part=len(shapes))
         self.offset = torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)
-        self.schemes = schemes
+        self.schemes, self.pad_mode = schemes, pad_mode
         activations = [scheme.activation_part for scheme in schemes]
         self.norms = [NormLayer(activations, shape, eps, self.offset) for shape in shapes]
         self.on_weights = [create_weight_norm(schemes, size, self.offset) for size in sizes]
@@ -81,7 +82,7 @@ class Conv:
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
         for norm, on_weights, w, gain, bias in layers:
-            summed = convolve_stack(x, on_weights(w), norm.shape)
+            summed = convolve_stack(x, on_weights(w), norm.shape, self.pad_mode)
             x = torch.relu(mask_gain(gain, self.schemes) * norm_method(norm, summed) + bias)
             yield summed, x
 
@@ -117,18 +118,21 @@ class Conv:
         return self.classify_units(units)
 
 
-def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> torch.Tensor:
+def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape, pad_mode: str = "constant") -> torch.Tensor:
     """Convolve x (…, N, H, W, C) with each network's filters w; return (schemes, networks, N, H', W', C').
 
-    w is (schemes, networks, kh, kw, C, C'), and `output_shape` is (N, H', W', C'). The networks are groups of channels
-    to torch, and the result stays in this memory order, so that layers copy nothing. Cutting patches out of x takes
-    five times as long, one call for each network up to twice as long.
+    w is (schemes, networks, kh, kw, C, C'), `output_shape` is (N, H', W', C'), and `pad_mode` as in `Conv`. The
+    networks are groups of channels to torch, and the result stays in this memory order, so that layers copy nothing.
+    Cutting patches out of x takes five times as long, one call for each network up to twice as long.
     """
     schemes, networks, kh, kw, into, out = w.shape
     x = x.expand(schemes, networks, *x.shape[-4:]).permute(2, 0, 1, 5, 3, 4)
-    zeros = [(size + k - 1 - was) // 2 for size, k, was in zip(output_shape[1:3], (kh, kw), x.shape[-2:], strict=True)]
+    room = [(size + k - 1 - was) // 2 for size, k, was in zip(output_shape[1:3], (kh, kw), x.shape[-2:], strict=True)]
     filters = w.permute(0, 1, 5, 4, 2, 3).reshape(-1, into, kh, kw)
-    summed = conv2d(x.flatten(1, 3), filters, padding=zeros, groups=schemes * networks)
+    x = x.flatten(1, 3)
+    if pad_mode != "constant":  # conv2d pads with zeros itself, which is faster
+        x, room = pad(x, [room[1], room[1], room[0], room[0]], pad_mode), [0, 0]
+    summed = conv2d(x, filters, padding=room, groups=schemes * networks)
     return summed.unflatten(1, (schemes, networks, out)).permute(1, 2, 0, 4, 5, 3)
 
 

@@ -14,6 +14,7 @@ EPS = 1e-3
 CPU = torch.device("cpu")
 PADDED = ((6, 8, 8, 4), (6, 8, 8, 4))
 SHRINKING = ((6, 6, 6, 4), (6, 4, 4, 4))
+TORCH_PADDING_MODES = {"constant": "zeros", "reflect": "reflect"}
 
 LAYERS = {
     "none": lambda n, h, w, c: nn.Identity(),
@@ -33,7 +34,8 @@ class Plain(nn.Module):
         super().__init__()
         self.convs = nn.ModuleList()
         for w in network.weights:
-            conv = nn.Conv2d(w.shape[-2], w.shape[-1], 3, padding="same" if shapes is PADDED else 0, bias=False)
+            padding, mode = "same" if shapes is PADDED else 0, TORCH_PADDING_MODES[network.pad_mode]
+            conv = nn.Conv2d(w.shape[-2], w.shape[-1], 3, padding=padding, bias=False, padding_mode=mode)
             conv.weight.data = w[scheme, seed].detach().permute(3, 2, 0, 1).clone()
             self.convs.append(conv)
         if key == "weight":
@@ -57,8 +59,8 @@ class Plain(nn.Module):
         return self.classifier(x.permute(0, 2, 3, 1).flatten(1))
 
 
-def stack(keys, shapes=PADDED, per_unit=False, seeds=(0, 7)):
-    return Conv([get_scheme(key, 2) for key in keys], seeds, shapes, per_unit, EPS, CPU)
+def stack(keys, shapes=PADDED, per_unit=False, seeds=(0, 7), pad_mode="constant"):
+    return Conv([get_scheme(key, 2) for key in keys], seeds, shapes, per_unit, EPS, CPU, pad_mode)
 
 
 @pytest.fixture
@@ -68,10 +70,10 @@ def batches():
 
 
 @pytest.mark.parametrize("per_unit", [False, True])
-@pytest.mark.parametrize("shapes", [PADDED, SHRINKING])
-def test_every_network_learns_as_one_of_torch_nn_does(batches, shapes, per_unit):
+@pytest.mark.parametrize(("shapes", "pad_mode"), [(PADDED, "constant"), (PADDED, "reflect"), (SHRINKING, "constant")])
+def test_every_network_learns_as_one_of_torch_nn_does(batches, shapes, pad_mode, per_unit):
     x, labels = batches
-    network = stack(LAYERS, shapes, per_unit)
+    network = stack(LAYERS, shapes, per_unit, pad_mode=pad_mode)
     plain = {(k, s): Plain(network, key, k, s, shapes) for k, key in enumerate(LAYERS) for s in range(2)}
     learner = Trainer(network.parameters, "momentum", 0.1)
     optimizers = {at: torch.optim.SGD(one.parameters(), 0.1, momentum=0.9) for at, one in plain.items()}

@@ -1,7 +1,7 @@
-"""Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
+"""Convolutions: layer norm against batch norm, padded with zeros or mirrored pixels (Ba et al. 2016, §6.7)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from normviz.topics.experiments.convolution_verdict import (
     Outcomes,
     compare_paddings,
     compute_loss_excess,
+    format_excess,
     judge_border_explanation,
     judge_paper_claims,
 )
@@ -26,10 +27,10 @@ from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
 from normviz.topics.experiments.grid_outcome import find_outcomes, make_outcome_curves
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, format_percent, make_band_curve, tabulate
 
-PADDINGS = {"zeros": "Zero padding", "none": "No padding"}
-"""The two kinds of networks that the experiment compares."""
+PADDINGS = {"constant": "Zero padding", "reflect": "Mirror padding"}
+"""The two paddings that the experiment compares, by torch's names."""
 
-POINT_OFFSET = 0.1
+POINT_OFFSET = 0.15
 """Distance of points beside each other, as a share of the distance between the paddings."""
 
 
@@ -47,33 +48,20 @@ class Setting(ComparisonSetting):
     batch: int = integer(32, 4, 64, label="Batch size N", stops=(4, 8, 16, 32, 64), control="stops")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 300, 500), control="stops")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for padding in PADDINGS:
-            for shape in self.shapes(padding):
-                self.check(shape)
-
-    def shapes(self, padding: str) -> tuple[Shape, ...]:
-        """Return the shape (N, H, W, C) of each normalized layer; `padding` is a key of `PADDINGS`."""
-        lost = 0 if padding == "zeros" else 2
-        return tuple(
-            (self.batch, *[DIGIT_SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYER_COUNT + 1)
-        )
-
     @property
     def shape(self) -> Shape:
-        """The shape (N, H, W, C) of the first normalized layer, with padding."""
-        return self.shapes("zeros")[0]
+        """The shape (N, H, W, C) of the normalized layers."""
+        return self.batch, DIGIT_SIDE, DIGIT_SIDE, self.channels
 
 
 def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     """Return the job that trains the scheme at position `k`; `padding` is a key of `PADDINGS`."""
-    shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
-    return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
+    given = {"row": setting.rows[k], "rates": LEARNING_RATES, "per_unit": setting.learned == "unit"}
+    return ConvolutionGrid.of(setting, **given, pad_mode=padding)
 
 
 def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
-    """Return two jobs for every scheme, one with padding and one without."""
+    """Return two jobs for every scheme, one for each padding."""
     return [make_grid_job(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
 
 
@@ -90,7 +78,7 @@ def report(setting: Setting, results: Results) -> Report:
         *_draw_losses_by_padding(setting, ended),
         *_draw_border_contrast(ended),
         *_draw_loss_curves(begun),
-        *_draw_border_statistics(ended["zeros"]),
+        *_draw_border_statistics(ended["constant"]),
     ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
     verdict, verdicts = judge_paper_claims(ended, setting.schemes, budget)
@@ -109,53 +97,60 @@ def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -
 
 
 def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Yield a figure of layer norm's loss over batch norm's, by padding; none before both are trained."""
-    if not all({"batch", "layer"} <= {*found} for found in ended_outcomes.values()):
+    """Yield a figure of batch norm's and layer norm's losses by padding; none before both are trained."""
+    pairs = [*ended_outcomes.values()]
+    if not all({"batch", "layer"} <= {*found} for found in pairs):
         return
-    excess = np.stack([100 * compute_loss_excess(ended_outcomes[padding]) for padding in PADDINGS])
-    (points,) = _make_padding_points(ended_outcomes, {"layer": excess})
-    means = [f"{mean:+.0f}%".replace("-", "−") for mean in points.y]
-    texts = [f"{points.name}: {mean}" for mean in means]
+    batch, layer = (
+        _mask_nonfinite(np.array([found[key].mean_losses.mean() for found in pairs])) for key in ("batch", "layer")
+    )
+    x = np.arange(len(pairs)) + POINT_OFFSET  # room for the names at the left of the points
+    curves = [Curve("", np.full(2, x[k]), np.array([batch[k], layer[k]]), -1) for k in range(len(x))]
+    for key, means, is_above in (("batch", batch, (batch > layer).any()), ("layer", layer, not (batch > layer).any())):
+        texts = [f"{pairs[0][key].label}<br>{mean:.3f}" for mean in means]
+        side = "top left" if is_above else "bottom left"
+        curves.append(Curve("", x, means, pairs[0][key].style, is_scatter=True, texts=texts, text_side=side))
+    excess = _mask_nonfinite(np.array([compute_loss_excess(found).mean() for found in pairs]))
+    gaps = [f"\u00a0{each:+.0%}".replace("-", "−").replace("+nan%", "") for each in excess]
+    curves.append(Curve("", x, (batch + layer) / 2, -1, is_scatter=True, size=0, texts=gaps))
+    top = float(np.nanmax([0, *batch, *layer]))
+    names = [f"{name}<br>{row}" for name, row in zip(PADDINGS.values(), ("0 | 3 5 7", "5 | 3 5 7"), strict=True)]
     panel = CurvePanel(
-        "Training loss (mean over all steps), relative to batch norm’s",
-        [replace(points, name="", x=np.arange(len(PADDINGS)), texts=texts)],
-        "", "above batch norm, %", levels=(0.0,), level_names=("batch norm",), marks=range(len(PADDINGS)),
-        names=[*PADDINGS.values()],
-    )  # fmt: skip
+        "Training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=range(len(names)), names=names
+    )
+    said = "; ".join(
+        f"{name}: batch norm {batch[k]:.3f}, layer norm {layer[k]:.3f} ({gaps[k].strip()})"
+        for k, name in enumerate(PADDINGS.values())
+    )
     yield FigureSpec(
-        "padding", [panel], f"Layer norm's training loss over batch norm's, by padding: {' and '.join(means)}.",
-        f"Means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate.",
+        "padding", [panel], f"Mean training loss. {said}.".replace(" ()", "").replace("nan", "–"),
+        f"Loss: mean over all {setting.steps} steps and {setting.seeds} networks, each norm at its best learning rate.",
     )  # fmt: skip
 
 
 def _draw_border_contrast(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Yield a figure of the border's contrast by padding; none before a scheme is trained with both."""
-    padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
-    values = {key: np.stack([each[key].border_contrast for each in (padded, bare)]) for key in padded if key in bare}
-    if not values:
+    zeros, mirrored = ended_outcomes.values()
+    keys = [key for key in zeros if key in mirrored]
+    if not keys:
         return
-    points = _make_padding_points(ended_outcomes, values)
+    points = [
+        make_band_curve(
+            zeros[key].label, np.arange(len(PADDINGS)) + POINT_OFFSET * (k - (len(keys) - 1) / 2),
+            _mask_nonfinite(np.stack([zeros[key].border_contrast, mirrored[key].border_contrast])),
+            zeros[key].style, is_scatter=True,
+        )
+        for k, key in enumerate(keys)
+    ]  # fmt: skip
     panel = CurvePanel(
         "How much units vary: border against inside", points, "", "σ at border / σ inside", marks=range(len(PADDINGS)),
         names=[*PADDINGS.values()], levels=(1,), level_names=("as inside",),
     )  # fmt: skip
     said = "; ".join(f"{each.name} {' and '.join(f'{y:.2f}' for y in each.y)}" for each in points)
     yield FigureSpec(
-        "contrast", [panel], f"σ at the border over σ inside, with zero padding and without: {said}.",
+        "contrast", [panel], f"σ at the border over σ inside, with zero padding and with mirror padding: {said}.",
         "Means with 95% intervals. σ: standard deviation of the last convolutional layer’s units.",
     )  # fmt: skip
-
-
-def _make_padding_points(ended_outcomes: Outcomes, values: Mapping[str, np.ndarray]) -> list[Curve]:
-    """Return the points of each scheme with padding and without, beside those of the others."""
-    found, places = ended_outcomes["zeros"], np.arange(len(PADDINGS))
-    return [
-        make_band_curve(
-            found[key].label, places + POINT_OFFSET * (k - (len(values) - 1) / 2), _mask_nonfinite(each),
-            found[key].style, is_scatter=True,
-        )
-        for k, (key, each) in enumerate(values.items())
-    ]  # fmt: skip
 
 
 def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
@@ -172,7 +167,7 @@ def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
         if found
     ]  # fmt: skip
     yield FigureSpec(
-        "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
+        "curves", panels, "Training loss by step at the best learning rate of each scheme, with both paddings.",
         "Each point is the mean since the point before.",
     )  # fmt: skip
 
@@ -200,7 +195,7 @@ def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec
     )
     yield FigureSpec(
         "borders", panels, f"Units of the last layer by their distance from the border. Turned on: {said}.",
-        "With zeros around the picture. Means over channels and positions, on test digits after training.",
+        "With zero padding. Means over channels and positions, on test digits after training.",
     )  # fmt: skip
 
 
@@ -209,13 +204,14 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
-    padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
-    if not np.isfinite([padded, bare]).all():
+    padded, mirrored = (float(compute_loss_excess(found).mean()) for found in pairs)
+    if not np.isfinite([padded, mirrored]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    text = f"{answer}: layer norm’s loss is {padded:.0%} higher with padding, {bare:.0%} without."
-    return text.replace("-", "−")
+    first, second = format_excess(padded), format_excess(mirrored)
+    second = second.removesuffix(first.partition("%")[2])
+    return f"{answer}: layer norm’s loss is {first} batch norm’s with zeros, {second} mirrored."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -242,6 +238,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Layer norm averages over all units of a picture, batch norm over one channel in all pictures. Zeros "
-    "around the picture (padding) make border units differ. If that harms layer norm, its loss should come closer to "
-    "batch norm’s without padding.")  # fmt: skip
+    lambda _: "Border units see padding beside the picture: zeros (0\u00a0|\u00a03\u00a05\u00a07) or, to make them "
+    "more like inner units, the picture mirrored (5\u00a0|\u00a03\u00a05\u00a07). If padding is the reason, mirroring "
+    "should narrow the gap in training loss.")  # fmt: skip

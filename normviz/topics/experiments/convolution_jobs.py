@@ -14,7 +14,7 @@ from normviz.topics.experiments.training_history import TrainingHistory
 LAYER_COUNT = 2
 """Normalized layers, each of 3 × 3 filters."""
 
-LEARNING_RATES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.1)
+LEARNING_RATES = (0.003, 0.01, 0.03, 0.1)
 """Learning rates of Adam of the grid."""
 
 MEASUREMENT_COUNT = 8
@@ -28,7 +28,7 @@ HELD_OUT_DIGITS = 450
 
 
 @dataclass(frozen=True)
-class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
+class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=5):
     """Job that trains convolutional networks of one scheme at all learning rates and from all seeds at once.
 
     Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
@@ -38,12 +38,13 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
     """
 
     rates: tuple[float, ...]
-    shapes: tuple[Shape, ...]
+    shape: Shape
     per_unit: bool
+    pad_mode: str
 
     @property
     def seconds(self) -> float:
-        batch, height, width, channels = self.shapes[0]
+        batch, height, width, channels = self.shape
         digits = self.length * batch + (MEASUREMENT_COUNT + 1) * (HELD_OUT_DIGITS + STATISTICS_DIGITS) / 2
         count = len(self.rates) * len(self.networks)
         return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
@@ -56,8 +57,9 @@ class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
         device = learning.open_float32_device(self.device)
         digits = load_digit_pictures(device)
         x, labels = digits.train
-        batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
-        network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
+        batch, shape = self.shape[0], (len(self.rates), len(self.networks))
+        seeds, shapes = self.networks * shape[0], (self.shape,) * LAYER_COUNT
+        network = Conv([self.row.scheme], seeds, shapes, self.per_unit, self.eps, device, self.pad_mode)
         learner = learning.Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for chosen in learning.shuffle_mini_batches(self.networks, len(x), self.length, batch):

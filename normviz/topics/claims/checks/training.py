@@ -28,8 +28,8 @@ CLAIMS: tuple[Claim, ...] = (
         short="In convolutional networks layer norm helps less, because of units near the border.",
         says="In convolutional networks layer norm helps less than batch norm. Units near the border are rarely turned "
         "on, so their statistics are unlike those of the rest of the layer.",
-        condition="It does help less, but not because of the border. The order holds at the best learning rate of "
-        "each: batch norm, layer norm, no normalization. Without padding the border's contrast nearly vanishes, and "
+        condition="It does help less, but not because of the padding. The order holds at the best learning rate of "
+        "each: batch norm, layer norm, no normalization. Mirror padding makes border units more like inner ones, and "
         "layer norm still trails."),
     make_experiment_claim("B09", "004", "holds", "learning-rate",
         short="Batch norm allows higher learning rates.",
