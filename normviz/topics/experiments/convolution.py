@@ -20,6 +20,7 @@ from normviz.topics.experiments.convolution_verdict import (
     compare_paddings,
     compute_loss_excess,
     format_excess,
+    format_gap,
     judge_border_explanation,
     judge_paper_claims,
 )
@@ -30,7 +31,7 @@ from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, form
 PADDINGS = {"constant": "Zero padding", "reflect": "Mirror padding"}
 """The two paddings that the experiment compares, by torch's names."""
 
-POINT_OFFSET = 0.15
+POINT_OFFSET = 0.1
 """Distance of points beside each other, as a share of the distance between the paddings."""
 
 
@@ -104,27 +105,28 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     batch, layer = (
         _mask_nonfinite(np.array([found[key].mean_losses.mean() for found in pairs])) for key in ("batch", "layer")
     )
-    x = np.arange(len(pairs)) + POINT_OFFSET  # room for the names at the left of the points
-    curves = [Curve("", np.full(2, x[k]), np.array([batch[k], layer[k]]), -1) for k in range(len(x))]
+    x = np.arange(len(pairs))
+    curves = [Curve("", np.full(2, k), np.array([batch[k], layer[k]]), -1) for k in x]
     for key, means, is_above in (("batch", batch, (batch > layer).any()), ("layer", layer, not (batch > layer).any())):
-        texts = [f"{pairs[0][key].label}<br>{mean:.3f}" for mean in means]
-        side = "top left" if is_above else "bottom left"
+        texts = [f"{pairs[0][key].label} {mean:.3f}" for mean in means]
+        side = "top center" if is_above else "bottom center"
         curves.append(Curve("", x, means, pairs[0][key].style, is_scatter=True, texts=texts, text_side=side))
-    excess = _mask_nonfinite(np.array([compute_loss_excess(found).mean() for found in pairs]))
-    gaps = [f"\u00a0{each:+.0%}".replace("-", "−").replace("+nan%", "") for each in excess]
+    gaps = [format_gap(compute_loss_excess(found)) for found in pairs]
     curves.append(Curve("", x, (batch + layer) / 2, -1, is_scatter=True, size=0, texts=gaps))
     top = float(np.nanmax([0, *batch, *layer]))
-    names = [f"{name}<br>{row}" for name, row in zip(PADDINGS.values(), ("0 | 3 5 7", "5 | 3 5 7"), strict=True)]
+    spreads = [f"border spread {found['layer'].border_contrast.mean():.0%}".replace("nan%", "–") for found in pairs]
     panel = CurvePanel(
-        "Training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=range(len(names)), names=names
-    )
+        "Training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=[*x],
+        names=[f"{name}<br>{spread}" for name, spread in zip(PADDINGS.values(), spreads, strict=True)],
+    )  # fmt: skip
     said = "; ".join(
-        f"{name}: batch norm {batch[k]:.3f}, layer norm {layer[k]:.3f} ({gaps[k].strip()})"
+        f"{name}: {spreads[k]}, batch norm {batch[k]:.3f}, layer norm {layer[k]:.3f}"
         for k, name in enumerate(PADDINGS.values())
     )
     yield FigureSpec(
-        "padding", [panel], f"Mean training loss. {said}.".replace(" ()", "").replace("nan", "–"),
-        f"Loss: mean over all {setting.steps} steps and {setting.seeds} networks, each norm at its best learning rate.",
+        "padding", [panel], f"Mean training loss. {said}.".replace("nan", "–"),
+        f"Loss: mean over {setting.steps} steps and {setting.seeds} networks, ±: 95% interval. Border spread: standard "
+        "deviation, inner units 100%.",
     )  # fmt: skip
 
 

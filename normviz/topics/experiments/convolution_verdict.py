@@ -8,7 +8,13 @@ import numpy as np
 from normviz.core.registry import SCHEMES
 from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
+from normviz.describe.seeds import (
+    choose_learning_rate,
+    compare_seed_by_seed,
+    estimate_mean,
+    format_mean,
+    format_mean_percent,
+)
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, compute_border_distances
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import Verdict, VerdictKey, describe_extent, format_percent
@@ -79,6 +85,12 @@ def format_excess(share: float) -> str:
     return f"{abs(percent)}% {'below' if percent < 0 else 'above'}"
 
 
+def format_gap(shares: np.ndarray) -> str:
+    """Format the mean over the seeds of shares and half its 95% interval in two lines: "+26%<br>± 8%"."""
+    mean, half_width = estimate_mean(shares)
+    return f"\u00a0{mean:+.0%}<br>\u00a0± {half_width:.0%}".replace("-", "−") if np.isfinite(mean) else ""
+
+
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
     """Return the verdict on the border as a cause, and by id those on claims on the order of the schemes.
 
@@ -101,7 +113,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     border = _describe_border(found, padded, mirrored)
     says = " ".join([_describe_losses(found, padded), _describe_rates(found), border])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
-    spreads = [f"{each['layer'].border_contrast.mean():.0%}" for each in (mirrored, padded)]
+    spreads = [f"{each['layer'].border_contrast.mean():.0%}" for each in (padded, mirrored)]
     why = text.why.format(*spreads, clearly="clearly " * (found.differences["growth"].mean < 0))
     lead = found.get_sign("padded")
     extent = (
@@ -142,7 +154,7 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 class ExplanationText(NamedTuple):
     """The verdict on the paper's explanation: its key, the headline's first word, the end of an extent, the reason.
 
-    The reason is a format of the shares of `border_contrast`, mirrored and with zeros, and of the word `{clearly}`.
+    The reason is a format of the shares of `border_contrast`, with zeros and mirrored, and of the word `{clearly}`.
     """
 
     word: VerdictKey
@@ -151,7 +163,7 @@ class ExplanationText(NamedTuple):
     why: str
 
 
-_SPREAD = "Mirrored, border units vary {} as much as inner units (with zeros, {})"
+_SPREAD = "Mirroring raises the spread of border units from {} to {} of inner units’"
 
 EXPLANATIONS = {
     "supported": ExplanationText(

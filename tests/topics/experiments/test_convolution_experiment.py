@@ -124,9 +124,9 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 def test_the_figure_has_both_losses_and_how_much_higher_layer_norms_is():
     (panel,) = judge(mirrored={"none": 0.4, "batch": 0.2, "layer": 0.35}).figures[0].panels
     assert [(curve.texts, curve.text_side) for curve in panel.curves if curve.texts] == [
-        (["batch norm<br>0.200", "batch norm<br>0.200"], "bottom left"),
-        (["layer norm<br>0.300", "layer norm<br>0.350"], "top left"),
-        (["\u00a0+50%", "\u00a0+75%"], "middle right"),
+        (["batch norm 0.200", "batch norm 0.200"], "bottom center"),
+        (["layer norm 0.300", "layer norm 0.350"], "top center"),
+        (["\u00a0+50%<br>\u00a0± 2%", "\u00a0+75%<br>\u00a0± 2%"], "middle right"),
     ]
     assert panel.span[0] == 0 < 0.35 < panel.span[1]
 
