@@ -334,6 +334,6 @@ EXPERIMENT = Experiment.of("smoothing", Setting, list_jobs, report,
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}.",
     lambda setting: "Smoothing is a larger ε: normalization divides by √(variance + ε). Networks learn handwritten "
     f"digits with {LARGE} and with the usual {typeset(DEFAULT_EPS)}. The L1 regularizer and a learned ε follow further "
-    "down." + f" Divisive norm is layer norm over windows of {2 * setting.radius + 1} units."
+    "down." + f" Divisive norm is layer norm over windows of {min(2 * setting.radius + 1, LAYER_WIDTH)} units."
     * any(row.key == "divisive" for row in setting.rows))  # fmt: skip
 """The job of the experiment on smoothing: networks with a fixed or learned ε, with and without an L1 term."""
