@@ -20,6 +20,7 @@ from normviz.topics.experiments.convolution_verdict import (
     compare_paddings,
     compute_loss_excess,
     format_excess,
+    format_loss_gap,
     judge_border_explanation,
     judge_paper_claims,
 )
@@ -29,9 +30,6 @@ from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, form
 
 PADDINGS = {"constant": "Zero padding", "reflect": "Mirror padding"}
 """The two paddings that the experiment compares, by torch's names."""
-
-LABEL_ROOM = 0.1
-"""Shift of the points of losses to the right, which leaves their labels room on a phone."""
 
 POINT_OFFSET = 0.1
 """Distance of points beside each other, as a share of the distance between the paddings."""
@@ -107,26 +105,26 @@ def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Itera
     batch, layer = (
         _mask_nonfinite(np.array([found[key].mean_losses.mean() for found in pairs])) for key in ("batch", "layer")
     )
-    x = np.arange(len(pairs)) + LABEL_ROOM
-    curves = [Curve("", np.full(2, x[k]), np.array([batch[k], layer[k]]), -1) for k in range(len(x))]
-    for key, means in (("batch", batch), ("layer", layer)):
-        texts = [f"{pairs[0][key].label}<br>{mean:.3f}" for mean in means]
-        style = pairs[0][key].style
-        curves.append(Curve("", x, means, style, is_scatter=True, texts=texts, text_side="middle left"))
-    excess = _mask_nonfinite(np.array([compute_loss_excess(found).mean() for found in pairs]))
-    gaps = [f"\u00a0{each:+.0%}".replace("-", "−").replace("+nan%", "") for each in excess]
-    curves.append(Curve("", x, (batch + layer) / 2, -1, is_scatter=True, size=0, texts=gaps))
+    x = np.arange(len(pairs))
+    curves = [Curve("", np.full(2, k), np.array([batch[k], layer[k]]), -1) for k in x]
+    for key, means, is_above in (("batch", batch, (batch > layer).any()), ("layer", layer, not (batch > layer).any())):
+        texts = [f"{pairs[0][key].label} {mean:.3f}" for mean in means]
+        side = "top center" if is_above else "bottom center"
+        curves.append(Curve("", x, means, pairs[0][key].style, is_scatter=True, texts=texts, text_side=side))
+    gaps = [format_loss_gap(compute_loss_excess(found)) for found in pairs]
+    curves.append(Curve("", x, (batch + layer) / 2, -1, is_scatter=True, size=0, texts=gaps, text_side="middle left"))
     top = float(np.nanmax([0, *batch, *layer]))
+    names = [f"{name}<br>{row}" for name, row in zip(PADDINGS.values(), ("0 | 3 5 7", "5 | 3 5 7"), strict=True)]
     panel = CurvePanel(
-        "Mean training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=range(len(PADDINGS)),
-        names=[*PADDINGS.values()],
+        "Mean training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=range(len(names)), names=names,
     )  # fmt: skip
     said = "; ".join(
         f"{name}: batch norm {batch[k]:.3f}, layer norm {layer[k]:.3f}" for k, name in enumerate(PADDINGS.values())
     )
     yield FigureSpec(
         "padding", [panel], f"Mean training loss. {said}.".replace("nan", "–"),
-        f"Mean over all {setting.steps} steps and {setting.seeds} networks; each norm has its best learning rate.",
+        f"Mean over all {setting.steps} steps and {setting.seeds} networks, ± 95% interval; each norm has its best "
+        "learning rate.",
     )  # fmt: skip
 
 
@@ -213,7 +211,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     answer = EXPLANATIONS[reason].answer
     first, second = format_excess(padded), format_excess(mirrored)
     second = second.removesuffix(first.partition("%")[2])
-    return f"{answer}: layer norm’s loss is {first} with zeros, {second} with mirror padding."
+    return f"{answer}: layer norm’s loss is {first} batch norm’s, with mirror padding {second}."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -240,5 +238,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Filters at the border also read padding: usually zeros, here also the mirrored picture. If zeros are "
-    "what makes border units different, mirror padding should narrow the gap in training loss.")  # fmt: skip
+    lambda _: "Filters at the border read padding: zeros (0\u00a0|\u00a03\u00a05\u00a07) or the mirrored picture "
+    "(5\u00a0|\u00a03\u00a05\u00a07). If the zeros are the reason, mirror padding should narrow the gap in training "
+    "loss.")  # fmt: skip

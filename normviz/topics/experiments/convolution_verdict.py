@@ -11,6 +11,7 @@ from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import (
     choose_learning_rate,
     compare_seed_by_seed,
+    estimate_mean,
     format_mean,
     format_mean_percent,
 )
@@ -79,9 +80,15 @@ def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
 
 
 def format_excess(share: float) -> str:
-    """Format a share by which a loss exceeds another one: 0.26 gives "26% higher", −0.05 "5% lower"."""
+    """Format a share by which a loss exceeds another one: 0.26 gives "26% above", −0.05 "5% below"."""
     percent = round(100 * share)
-    return f"{abs(percent)}% {'lower' if percent < 0 else 'higher'}"
+    return f"{abs(percent)}% {'below' if percent < 0 else 'above'}"
+
+
+def format_loss_gap(shares: np.ndarray) -> str:
+    """Format the mean over the seeds of shares and half its 95% interval: "+26 ± 8%"; "" if it is not finite."""
+    mean, half_width = estimate_mean(100 * shares)
+    return f"{mean:+.0f} ± {half_width:.0f}%\u00a0".replace("-", "−") if np.isfinite(mean) else ""
 
 
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
@@ -156,19 +163,19 @@ EXPLANATIONS = {
         "holds",
         "Yes",
         "and the border is a cause",
-        "Without zeros at the border, layer norm trails less.",
+        "With mirror padding, layer norm trails less.",
     ),
     "contradicted": ExplanationText(
         "wrong",
         "Not here",
         "but the border does not explain this",
-        "The gap widens. So zeros at the border do not explain it in these small networks.",
+        "The gap widens in these small networks.",
     ),
     "unmoved": ExplanationText(
         "wrong",
         "Not here",
         "but the border does not explain this",
-        "The gap does not clearly change. So zeros at the border do not explain it in these small networks.",
+        "The gap does not clearly change in these small networks.",
     ),
     "undecided": ExplanationText(
         "open",
