@@ -117,7 +117,7 @@ class Player:
         return f"{self.prefix}{self.name} {part}"
 
     def _make_container_key(self, part: str) -> str:
-        """Return the key of the player's container `part`; for a single button style.css puts the slider beside it."""
+        """Return the key of the player's container `part`; for a single button frame.css puts the slider beside it."""
         is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
         return self._make_key(f"alone {part}" if is_alone else part)
 
@@ -162,7 +162,7 @@ class Player:
         state[key] = number, position
         if self.is_playing:
             state[f"{key} {number}"] = self.position
-        # While the browser has two sliders, style.css shows the new one.
+        # While the browser has two sliders, frame.css shows the new one.
         with st.container(key=self._make_container_key("place")):
             st.slider(
                 self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.is_playing,

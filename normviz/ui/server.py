@@ -30,6 +30,9 @@ NOT_SHARED = ("normviz.train", "normviz.inspection", "normviz.testing", "normviz
 """Packages that the server does not import at its start: torch takes a second and 120 MB."""
 
 
+INLINE_STYLES = ("frame", "pages", "teaching", "page_html")
+"""Styles of `INLINE_FOLDER` in every page; a later one overrides those before it."""
+
 INLINE_SCRIPTS = ("history", "opening", "embedding")
 """Scripts of `INLINE_FOLDER` in every page, in this order."""
 
@@ -43,7 +46,7 @@ class InjectionMiddleware:
     """
 
     OURS = (
-        f"<style>{read_styles(('inline/style', 'inline/page_html'))}</style>"
+        f"<style>{read_styles([f'inline/{name}' for name in INLINE_STYLES])}</style>"
         f"<script>{''.join((INLINE_FOLDER / f'{name}.js').read_text() for name in INLINE_SCRIPTS)}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")

@@ -1,7 +1,7 @@
 // On a phone, the reason for an answer comes between the question and the picture. The page scrolls by the reason's
 // height, so that the picture keeps its place. The next step is seen from its top.
 
-const NARROW = "(max-width: 640px)"; // as in style.css
+const NARROW = "(max-width: 640px)"; // as in frame.css
 const PATIENCE = 5000; // ms until the server has answered
 const SETTLING = 1500; // ms until all parts of the page have their size
 

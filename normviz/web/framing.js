@@ -59,7 +59,7 @@ function countColumnsAndRows(copies, width) {
 }
 
 /**
- * Return the CSS height of a container of several copies: the share of the window that style.css gives to cubes, or less
+ * Return the CSS height of a container of several copies: the share of the window that frame.css gives to cubes, or less
  * for narrow copies.
  * @param {number} copies
  * @param {number} width

@@ -1,6 +1,6 @@
 // Shares the page, sets it back, and shows it to a class: in large type, without menu and controls, with
-// the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
-// a lesson the buttons to its steps.
+// the keys of a clicker. teaching.css says how a page looks then; frame.py draws the links to the pages before and
+// behind, a lesson the buttons to its steps.
 
 import { followLesson } from "./answering.js";
 import { readLatest } from "./data.js";

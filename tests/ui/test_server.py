@@ -10,7 +10,8 @@ from normviz.web.modules import INLINE_FOLDER, MODULE_SOURCES, find_imports
 from normviz.web.script_routes import get_module_url, serve_module
 
 PAGE = b"<html>a page</html>"
-INLINE_FILES = ("style.css", "page_html.css", "history.js", "opening.js", "embedding.js")
+STYLE_FILES = ("frame.css", "pages.css", "teaching.css", "page_html.css")
+INLINE_FILES = (*STYLE_FILES, "history.js", "opening.js", "embedding.js")
 OURS = b"".join((INLINE_FOLDER / name).read_bytes() for name in INLINE_FILES)
 
 

@@ -37,7 +37,7 @@ SEED_BOUND = 10_000
 """Bound of first seeds, exclusive."""
 
 LEAD_HEIGHT = "var(--nv-lead)"
-"""Height of the first figure, which fits the screen below the controls (style.css)."""
+"""Height of the first figure, which fits the screen below the controls (frame.css)."""
 
 
 def show(row: DeltaGenerator, view: View, theme: str) -> None:
@@ -77,7 +77,7 @@ def show_run(run: PageRun, row: DeltaGenerator, view: View, setting: Setting, th
             st.rerun()  # the whole page, which sets the clock
         show_run_status(run, found)
         results = example.results if example else found
-        with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
+        with st.container(key="outcome"):  # pages.css: as high from the start of a run as with its first figures
             if results or working:
                 report = experiment.report(setting, results)
                 show_report(report, experiment.why, experiment.about(setting), theme, working, len(setting.networks))

@@ -14,7 +14,7 @@ def show_figure(figure: Figure, key: str, alt: str, height: str | None = None, c
     Args:
         key: of the element; its state in the session is `st.session_state[f"{key} plot"].focus`.
         alt: the picture in a sentence.
-        height: in CSS; by default from style.css.
+        height: in CSS; by default from pages.css.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = create_component("plot", PLOT_HTML, PLOT_STYLES[:-1], isolate_styles=False)
