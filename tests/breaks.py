@@ -63,7 +63,7 @@ BREAKS = {
         "normviz/topics/table1/panels.py",
         "partial(get_case_guesses().__setitem__, grid.get_cell_key(cell), vote)",
         'partial(st.session_state.__setitem__, "votes", {grid.get_cell_key(cell): vote})',
-        "tests/topics/table1/test_table_page.py",
+        "tests/topics/table1/test_case_questions.py",
     ),
     "a stale figure": Break(
         "normviz/web/plot.js",

@@ -4,6 +4,7 @@ import time
 
 from lab_page import open_lab, plots, sound
 
+from normviz.topics.table1.state import PREFIX
 from normviz.topics.table1.training_panels import FORWARD
 
 SMALL = {"steps": "5", "batch": "8", "width": "8"}
@@ -43,3 +44,14 @@ def settled(at):
 def cells_of(at):
     """The grid's cells, by key."""
     return {cell["key"]: cell for row in plots(at)["grid table"]["rows"] for cell in row["cells"]}
+
+
+def set_value(at, name, value):
+    """Return the page once the setting of this name has the value."""
+    at.session_state[PREFIX + name] = value
+    return settled(sound(at.run()))
+
+
+def words_of(at):
+    """The words of all cells of the map, by key; of a covered one None."""
+    return {key: cell.get("word") for key, cell in cells_of(at).items()}
