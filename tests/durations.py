@@ -18,7 +18,7 @@ LONG_FILES = (
     "tests/topics/same/test_detector.py",
     "tests/topics/table1/test_script.py",
     "tests/topics/lab/test_pages.py",
-    "tests/topics/experiments/test_experiments_page.py",
+    "tests/topics/experiments/test_experiment_runs_page.py",
     "tests/topics/running/test_accuracy_page.py",
     "tests/topics/experiments/test_experiment.py",
     "tests/topics/table1/test_table_page.py",
