@@ -1,7 +1,8 @@
 """Convolutions: layer norm against batch norm, padded with zeros or mirrored pixels (Ba et al. 2016, §6.7)."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,7 +21,6 @@ from normviz.topics.experiments.convolution_verdict import (
     compare_paddings,
     compute_loss_excess,
     format_excess,
-    format_loss_gap,
     judge_border_explanation,
     judge_paper_claims,
 )
@@ -76,7 +76,7 @@ def report(setting: Setting, results: Results) -> Report:
             for found in find_outcomes(jobs, results, partial(Outcome.of, setting, LEARNING_RATES))
         )
     figures = [
-        *_draw_losses_by_padding(setting, ended),
+        *_draw_gaps_by_padding(setting, ended),
         *_draw_border_contrast(ended),
         *_draw_loss_curves(begun),
         *_draw_border_statistics(ended["constant"]),
@@ -97,34 +97,28 @@ def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -
     return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, has_markers=True)
 
 
-def _draw_losses_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Yield a figure of batch norm's and layer norm's losses by padding; none before both are trained."""
+def _draw_gaps_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+    """Yield a figure of layer norm's loss over batch norm's, by padding; none before both are trained."""
     pairs = [*ended_outcomes.values()]
     if not all({"batch", "layer"} <= {*found} for found in pairs):
         return
-    batch, layer = (
-        _mask_nonfinite(np.array([found[key].mean_losses.mean() for found in pairs])) for key in ("batch", "layer")
-    )
-    x = np.arange(len(pairs))
-    curves = [Curve("", np.full(2, k), np.array([batch[k], layer[k]]), -1) for k in x]
-    for key, means, is_above in (("batch", batch, (batch > layer).any()), ("layer", layer, not (batch > layer).any())):
-        texts = [f"{pairs[0][key].label} {mean:.3f}" for mean in means]
-        side = "top center" if is_above else "bottom center"
-        curves.append(Curve("", x, means, pairs[0][key].style, is_scatter=True, texts=texts, text_side=side))
-    gaps = [format_loss_gap(compute_loss_excess(found)) for found in pairs]
-    curves.append(Curve("", x, (batch + layer) / 2, -1, is_scatter=True, size=0, texts=gaps, text_side="middle left"))
-    top = float(np.nanmax([0, *batch, *layer]))
-    names = [f"{name}<br>{row}" for name, row in zip(PADDINGS.values(), ("0 | 3 5 7", "5 | 3 5 7"), strict=True)]
+    layer = pairs[0]["layer"]
+    gaps = _mask_nonfinite(np.stack([100 * compute_loss_excess(found) for found in pairs]))
+    points = make_band_curve("", np.arange(len(pairs)), gaps, layer.style, is_scatter=True)
+    texts = [f"\u00a0{mean:+.0f}%".replace("-", "−") if np.isfinite(mean) else "" for mean in points.y]
+    names = [
+        "<br>".join([name, *(f"{found[key].label} {found[key].mean_losses.mean():.3f}" for key in ("batch", "layer"))])
+        for name, found in zip(PADDINGS.values(), pairs, strict=True)
+    ]
     panel = CurvePanel(
-        "Mean training loss (lower is better)", curves, span=(0, 1.2 * top or 1), marks=range(len(names)), names=names,
+        "Layer norm’s loss above batch norm’s", [replace(points, texts=texts)], "", "%", levels=(0,),
+        level_names=("batch norm’s loss",), marks=range(len(names)), names=names,
     )  # fmt: skip
-    said = "; ".join(
-        f"{name}: batch norm {batch[k]:.3f}, layer norm {layer[k]:.3f}" for k, name in enumerate(PADDINGS.values())
-    )
+    said = "; ".join(f"{name}, gap{text or ' –'}" for name, text in zip(names, texts, strict=True))
     yield FigureSpec(
-        "padding", [panel], f"Mean training loss. {said}.".replace("nan", "–"),
-        f"Mean over all {setting.steps} steps and {setting.seeds} networks, ± 95% interval; each norm has its best "
-        "learning rate.",
+        "padding", [panel], "Mean training loss. " + re.sub(" (nan|inf)", " –", said.replace("<br>", ", ")) + ".",
+        f"Mean training loss over all {setting.steps} steps; means of {setting.seeds} networks, bars: 95% intervals. "
+        "Each norm has its best learning rate.",
     )  # fmt: skip
 
 
@@ -211,7 +205,7 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     answer = EXPLANATIONS[reason].answer
     first, second = format_excess(padded), format_excess(mirrored)
     second = second.removesuffix(first.partition("%")[2])
-    return f"{answer}: layer norm’s loss is {first} batch norm’s, with mirror padding {second}."
+    return f"{answer}: layer norm’s loss is {first} with zeros, {second} with mirror padding."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -238,6 +232,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Filters at the border read padding: zeros (0\u00a0|\u00a03\u00a05\u00a07) or the mirrored picture "
-    "(5\u00a0|\u00a03\u00a05\u00a07). If the zeros are the reason, mirror padding should narrow the gap in training "
-    "loss.")  # fmt: skip
+    lambda _: "Filters at the border read padding beyond the picture’s edge |: zeros (0\u00a0|\u00a03\u00a05\u00a07) "
+    "or the mirrored picture (5\u00a0|\u00a03\u00a05\u00a07). If the zeros are the reason, mirror padding should "
+    "narrow the gap in training loss.")  # fmt: skip

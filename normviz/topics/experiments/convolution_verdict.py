@@ -11,7 +11,6 @@ from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import (
     choose_learning_rate,
     compare_seed_by_seed,
-    estimate_mean,
     format_mean,
     format_mean_percent,
 )
@@ -80,15 +79,9 @@ def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
 
 
 def format_excess(share: float) -> str:
-    """Format a share by which a loss exceeds another one: 0.26 gives "26% above", −0.05 "5% below"."""
+    """Format a share by which a loss exceeds another one: 0.26 gives "26% higher", −0.05 "5% lower"."""
     percent = round(100 * share)
-    return f"{abs(percent)}% {'below' if percent < 0 else 'above'}"
-
-
-def format_loss_gap(shares: np.ndarray) -> str:
-    """Format the mean over the seeds of shares and half its 95% interval: "+26 ± 8%"; "" if it is not finite."""
-    mean, half_width = estimate_mean(100 * shares)
-    return f"{mean:+.0f} ± {half_width:.0f}%\u00a0".replace("-", "−") if np.isfinite(mean) else ""
+    return f"{abs(percent)}% {'lower' if percent < 0 else 'higher'}"
 
 
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
