@@ -20,7 +20,6 @@ from normviz.topics.experiments.convolution_verdict import (
     Outcomes,
     compare_paddings,
     compute_loss_excess,
-    format_excess,
     judge_border_explanation,
     judge_paper_claims,
 )
@@ -111,8 +110,8 @@ def _draw_gaps_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterato
         for name, found in zip(PADDINGS.values(), pairs, strict=True)
     ]
     panel = CurvePanel(
-        "Layer norm’s loss above batch norm’s", [replace(points, texts=texts)], "", "%", levels=(0,),
-        level_names=("batch norm’s loss",), marks=range(len(names)), names=names,
+        "Layer norm’s gap in training loss", [replace(points, texts=texts)], "", "above batch norm’s loss, %",
+        levels=(0,), level_names=("batch norm’s loss",), marks=range(len(names)), names=names,
     )  # fmt: skip
     said = "; ".join(f"{name}, gap{text or ' –'}" for name, text in zip(names, texts, strict=True))
     yield FigureSpec(
@@ -203,9 +202,11 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
     answer = EXPLANATIONS[reason].answer
-    first, second = format_excess(padded), format_excess(mirrored)
-    second = second.removesuffix(first.partition("%")[2])
-    return f"{answer}: layer norm’s loss is {first} with zeros, {second} with mirror padding."
+    first, second = (f"{round(100 * gap)}%".replace("-", "−") for gap in (padded, mirrored))
+    if answer == EXPLANATIONS["undecided"].answer:
+        return f"{answer}: layer norm’s gap is {first} with zeros, {second} with mirror padding."
+    change = "narrows" if verdict.word == "holds" else "does not clearly narrow"
+    return f"{answer}: mirror padding {change} layer norm’s gap ({first} to {second})."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -232,6 +233,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Filters at the border read padding beyond the picture’s edge |: zeros (0\u00a0|\u00a03\u00a05\u00a07) "
-    "or the mirrored picture (5\u00a0|\u00a03\u00a05\u00a07). If the zeros are the reason, mirror padding should "
-    "narrow the gap in training loss.")  # fmt: skip
+    lambda _: "Filters at the border also read zeros beyond the picture’s edge, which may make border units differ. "
+    "Mirror padding puts the mirrored picture there instead. If the zeros are the reason, it should narrow the gap in "
+    "training loss.")  # fmt: skip

@@ -78,12 +78,6 @@ def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
         return (layer - batch) / batch.mean()
 
 
-def format_excess(share: float) -> str:
-    """Format a share by which a loss exceeds another one: 0.26 gives "26% higher", −0.05 "5% lower"."""
-    percent = round(100 * share)
-    return f"{abs(percent)}% {'lower' if percent < 0 else 'higher'}"
-
-
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
     """Return the verdict on the border as a cause, and by id those on claims on the order of the schemes.
 
@@ -107,12 +101,13 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
     says = " ".join([_describe_losses(found, padded), _describe_rates(found), border])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     lead = found.get_sign("padded")
+    why = text.why.format("both paddings" if lead > 0 else "mirror padding")
     extent = (
         f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
-    return Verdict(text.word, says, condition, text.why), {
-        "L09": Verdict(_judge_scheme_order(found, reason), says, condition, text.why, extent),
+    return Verdict(text.word, says, condition, why), {
+        "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
             _judge_batch_norm_lead(found), _describe_losses(found, padded), condition,
             extent=describe_extent({"the training loss": lead, "the test error": found.get_sign("error")}),
@@ -143,13 +138,18 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """The verdict on the paper's explanation: its key, the headline's first word, the end of an extent, the reason."""
+    """The verdict on the paper's explanation: its key, the headline's first word, the end of an extent, the reason.
+
+    The reason is a format of the paddings with which layer norm clearly trails.
+    """
 
     word: VerdictKey
     answer: str
     cause: str
     why: str
 
+
+_STILL_HIGHER = "With {}, layer norm’s loss is clearly higher than batch norm’s."
 
 EXPLANATIONS = {
     "supported": ExplanationText(
@@ -162,13 +162,13 @@ EXPLANATIONS = {
         "wrong",
         "Not here",
         "but the border does not explain this",
-        "The gap widens in these small networks.",
+        _STILL_HIGHER,
     ),
     "unmoved": ExplanationText(
         "wrong",
         "Not here",
         "but the border does not explain this",
-        "The gap does not clearly change in these small networks.",
+        _STILL_HIGHER,
     ),
     "undecided": ExplanationText(
         "open",

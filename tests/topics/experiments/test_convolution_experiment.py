@@ -21,7 +21,8 @@ TINY = Setting(seeds=2, channels=4, batch=8, steps=20, schemes=("none", "batch",
 NOISE = 0.01 * np.array([1, -1, 2, 0, -2, 1, 0, -1])
 BEST = 1
 ORDER = {"none": 0.4, "batch": 0.2, "layer": 0.3}
-HEADLINE = "{}: layer norm’s loss is 50% higher with zeros, {} with mirror padding."
+UNMOVED = "Not here: mirror padding does not clearly narrow layer norm’s gap (50% to {}%)."
+UNDECIDED = "Undecided: layer norm’s gap is {}% with zeros, {}% with mirror padding."
 
 
 def made_up(setting=Setting(), padded=ORDER, mirrored=ORDER, contrast=(0.5, 1.0), errors=0.1):  # noqa: B008
@@ -142,25 +143,27 @@ def test_the_verdict_names_the_order_of_the_schemes():
 @pytest.mark.parametrize(
     ("layer", "contrast", "words", "headline"),
     [
-        (0.21, 1.0, ("holds", "holds"), HEADLINE.format("Yes", "5%")),
-        (0.19, 1.0, ("holds", "holds"), HEADLINE.format("Yes", "5% lower")),
-        (0.35, 1.0, ("wrong", "holds-if"), HEADLINE.format("Not here", "75%")),
-        (0.30, 1.0, ("wrong", "holds-if"), HEADLINE.format("Not here", "50%")),
-        (0.35, 0.5, ("open", "holds-if"), HEADLINE.format("Undecided", "75%")),
-        (0.20, 0.5, ("open", "holds-if"), HEADLINE.format("Undecided", "0%")),
+        (0.21, 1.0, ("holds", "holds"), "Yes: mirror padding narrows layer norm’s gap (50% to 5%)."),
+        (0.19, 1.0, ("holds", "holds"), "Yes: mirror padding narrows layer norm’s gap (50% to −5%)."),
+        (0.35, 1.0, ("wrong", "holds-if"), UNMOVED.format(75)),
+        (0.30, 1.0, ("wrong", "holds-if"), UNMOVED.format(50)),
+        (0.35, 0.5, ("open", "holds-if"), UNDECIDED.format(50, 75)),
+        (0.20, 0.5, ("open", "holds-if"), UNDECIDED.format(50, 0)),
     ],
 )
 def test_mirror_padding_decides_the_explanation(layer, contrast, words, headline):
     seen = judge(mirrored={"none": 0.4, "batch": 0.2, "layer": layer}, contrast=(0.5, contrast))
     assert seen.headline == headline
     assert (seen.verdict.word, seen.get_verdict("L09").word) == words
-    assert ("in these small networks" in seen.verdict.why) == (words[0] == "wrong")
+    assert (seen.verdict.why.startswith("With both paddings, layer norm’s loss is clearly higher")) == (
+        words[0] == "wrong"
+    )
 
 
 def test_no_lag_with_zero_padding_supports_no_explanation():
     seen = judge(padded=ORDER | {"layer": 0.2}, mirrored=ORDER | {"layer": 0.1})
     assert seen.verdict.word == "open"
-    assert seen.headline == ("Undecided: layer norm’s loss is 0% higher with zeros, 50% lower with mirror padding.")
+    assert seen.headline == UNDECIDED.format(0, "−50")
 
 
 @pytest.mark.parametrize(
