@@ -205,8 +205,8 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     first, second = (f"{round(100 * gap)}%".replace("-", "−") for gap in (padded, mirrored))
     if answer == EXPLANATIONS["undecided"].answer:
         return f"{answer}: layer norm’s gap is {first} with zeros, {second} with mirror padding."
-    change = "narrows" if verdict.word == "holds" else "does not clearly narrow"
-    return f"{answer}: mirror padding {change} layer norm’s gap ({first} to {second})."
+    size = "smaller" if verdict.word == "holds" else "no smaller" if mirrored >= padded else "not clearly smaller"
+    return f"{answer}: with mirror padding the gap is {size} ({second}, zeros {first})."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:

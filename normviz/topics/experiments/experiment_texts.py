@@ -89,8 +89,8 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
     ),
     ExperimentText(
         "convolution", "Convolutions", ("L09", "B16"), "Is padding why layer norm trails in CNNs?",
-        claim="Layer norm takes one mean over all units of a picture, batch norm one per channel. In CNNs layer norm "
-        "trails, as border units “have very different statistics” (Ba et al. 2016, section 6.7).",
+        claim="In CNNs layer norm trails batch norm: it takes one mean over all units of a picture, but border units "
+        "“have very different statistics” (Ba et al. 2016, section 6.7).",
     ),
     ExperimentText(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
