@@ -201,12 +201,8 @@ def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
     if not np.isfinite([padded, mirrored]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
     reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
-    answer = EXPLANATIONS[reason].answer
     first, second = (f"{round(100 * gap)}%".replace("-", "−") for gap in (padded, mirrored))
-    if answer == EXPLANATIONS["undecided"].answer:
-        return f"{answer}: layer norm’s gap is {first} with zeros, {second} with mirror padding."
-    size = "smaller" if verdict.word == "holds" else "no smaller" if mirrored >= padded else "not clearly smaller"
-    return f"{answer}: with mirror padding the gap is {size} ({second}, zeros {first})."
+    return f"{EXPLANATIONS[reason].answer}: layer norm’s gap is {first} with zeros, {second} with mirror padding."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:

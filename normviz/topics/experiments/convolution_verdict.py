@@ -168,7 +168,7 @@ EXPLANATIONS = {
         "wrong",
         "Not here",
         "but the border does not explain this",
-        _STILL_HIGHER,
+        f"The two gaps do not clearly differ. {_STILL_HIGHER}",
     ),
     "undecided": ExplanationText(
         "open",

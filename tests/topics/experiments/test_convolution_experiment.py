@@ -21,8 +21,7 @@ TINY = Setting(seeds=2, channels=4, batch=8, steps=20, schemes=("none", "batch",
 NOISE = 0.01 * np.array([1, -1, 2, 0, -2, 1, 0, -1])
 BEST = 1
 ORDER = {"none": 0.4, "batch": 0.2, "layer": 0.3}
-UNMOVED = "Not here: with mirror padding the gap is {} ({}%, zeros 50%)."
-UNDECIDED = "Undecided: layer norm’s gap is {}% with zeros, {}% with mirror padding."
+HEADLINE = "{}: layer norm’s gap is {}% with zeros, {}% with mirror padding."
 
 
 def made_up(setting=Setting(), padded=ORDER, mirrored=ORDER, contrast=(0.5, 1.0), errors=0.1):  # noqa: B008
@@ -143,27 +142,25 @@ def test_the_verdict_names_the_order_of_the_schemes():
 @pytest.mark.parametrize(
     ("layer", "contrast", "words", "headline"),
     [
-        (0.21, 1.0, ("holds", "holds"), "Yes: with mirror padding the gap is smaller (5%, zeros 50%)."),
-        (0.19, 1.0, ("holds", "holds"), "Yes: with mirror padding the gap is smaller (−5%, zeros 50%)."),
-        (0.35, 1.0, ("wrong", "holds-if"), UNMOVED.format("no smaller", 75)),
-        (0.30, 1.0, ("wrong", "holds-if"), UNMOVED.format("no smaller", 50)),
-        (0.35, 0.5, ("open", "holds-if"), UNDECIDED.format(50, 75)),
-        (0.20, 0.5, ("open", "holds-if"), UNDECIDED.format(50, 0)),
+        (0.21, 1.0, ("holds", "holds"), HEADLINE.format("Yes", 50, 5)),
+        (0.19, 1.0, ("holds", "holds"), HEADLINE.format("Yes", 50, "−5")),
+        (0.35, 1.0, ("wrong", "holds-if"), HEADLINE.format("Not here", 50, 75)),
+        (0.30, 1.0, ("wrong", "holds-if"), HEADLINE.format("Not here", 50, 50)),
+        (0.35, 0.5, ("open", "holds-if"), HEADLINE.format("Undecided", 50, 75)),
+        (0.20, 0.5, ("open", "holds-if"), HEADLINE.format("Undecided", 50, 0)),
     ],
 )
 def test_mirror_padding_decides_the_explanation(layer, contrast, words, headline):
     seen = judge(mirrored={"none": 0.4, "batch": 0.2, "layer": layer}, contrast=(0.5, contrast))
     assert seen.headline == headline
     assert (seen.verdict.word, seen.get_verdict("L09").word) == words
-    assert (seen.verdict.why.startswith("With both paddings, layer norm’s loss is clearly higher")) == (
-        words[0] == "wrong"
-    )
+    assert ("With both paddings, layer norm’s loss is clearly higher" in seen.verdict.why) == (words[0] == "wrong")
 
 
 def test_no_lag_with_zero_padding_supports_no_explanation():
     seen = judge(padded=ORDER | {"layer": 0.2}, mirrored=ORDER | {"layer": 0.1})
     assert seen.verdict.word == "open"
-    assert seen.headline == UNDECIDED.format(0, "−50")
+    assert seen.headline == HEADLINE.format("Undecided", 0, "−50")
 
 
 @pytest.mark.parametrize(
