@@ -14,7 +14,7 @@ SMALL = (
     "&batch_size_seed="
 )
 LONG = "?show=batch-size&batch_size_steps=500&batch_size_seeds=8&batch_size_seed="
-STARTED = 60_000  # milliseconds that a worker may take on a busy machine to import torch
+STARTED = 180_000  # milliseconds: a worker imports torch, which a busy machine with a slow disk reads in a minute
 
 
 def open_page(page, url, link=""):
