@@ -15,6 +15,7 @@ let press;
 let pass;
 let tell;
 let sent;
+let hear;
 let window;
 
 beforeEach(() => {
@@ -58,6 +59,9 @@ beforeEach(() => {
   runInNewContext(SCRIPT, window);
   push = (url) => history.pushState({}, "", url);
   press = () => heard.click();
+  hear = () => {
+    for (const data of sent) heard.message?.({ data });
+  };
   tell = (queryParams) => window.parent.postMessage({ type: "SET_QUERY_PARAM", queryParams }, "*");
 });
 
@@ -150,6 +154,7 @@ test("of two queries in one turn the last is written", () => {
   tell("?n=2");
   push("/?n=3");
   tell("?n=3");
+  hear();
   pass();
   assert.deepEqual(entries, ["/", "/?n=2", "/?n=3"]);
   assert.equal(sent.length, 2);
