@@ -230,5 +230,5 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
     lambda _: "Filters at the border also read zeros beyond the picture’s edge, which may make border units differ. "
-    "Mirror padding puts the mirrored picture there instead. If the zeros are the reason, it should narrow the gap in "
-    "training loss.")  # fmt: skip
+    "Mirror padding puts the mirrored picture there instead. If the zeros are the reason, mirror padding should "
+    "narrow the gap in training loss.")  # fmt: skip

@@ -15,11 +15,8 @@ from normviz.describe.seeds import (
     format_mean_percent,
 )
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, compute_border_distances
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import MAX_LEARNED_ERROR, GridOutcome
 from normviz.topics.experiments.reports import Verdict, VerdictKey, describe_extent, format_percent
-
-MAX_LEARNED_ERROR = 0.5
-"""A network learns if its mean test error is less than this."""
 
 VERDICT_SCHEMES = ("none", "batch", "layer")
 

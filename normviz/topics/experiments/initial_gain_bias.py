@@ -21,6 +21,7 @@ from normviz.topics.experiments.experiment import (
     describe_hidden_layers,
 )
 from normviz.topics.experiments.experiment_jobs import SchemeJob
+from normviz.topics.experiments.grid_outcome import MAX_LEARNED_ERROR
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -61,9 +62,6 @@ LAYER_WIDTHS = (32, 32)
 
 BATCH_SIZE = 32
 """Digits of a mini-batch."""
-
-MAX_LEARNED_ERROR = 0.5
-"""A network learns if its mean test error is less than this."""
 
 TEST_DIGITS = 450
 """Number of test digits, which bounds the resolution of errors."""

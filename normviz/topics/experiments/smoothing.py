@@ -117,10 +117,8 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
     The learning rate, and the initial value of a learned ε, are those with the lowest validation error.
     """
-    usual, large, learned = (
-        [results[job] for job in jobs] for jobs in (*([job] for job in setting.make_fixed_jobs(k)),
-        setting.make_learned_jobs(k))
-    )  # fmt: skip
+    usual, large = ([results[job]] for job in setting.make_fixed_jobs(k))
+    learned = [results[job] for job in setting.make_learned_jobs(k)]
     found = {USUAL: (usual, 0), LEARNED: (learned, 0), LARGE: (large, 0), L1: (usual, 1), BOTH: (learned, 1)}
     return {
         name: np.concatenate([each["test"][-1, factor] for each in trained])[_choose_best(trained, factor)]

@@ -40,8 +40,9 @@
   addEventListener("popstate", () => {
     waiting = undefined;
   });
-  // Streamlit sends each query to its frame, and pushes only one that differs from the address. One that equals the
-  // address replaces the query that waits. It is read while it is sent: a message is heard later, after newer queries.
+  // Streamlit sends each query to its frame in a message, and pushes only a query that differs from the address. A query
+  // that equals the address cancels the one that waits. The message is read while it is sent: its listeners are called
+  // later, when newer queries may wait.
   const post = window.postMessage;
   window.postMessage = (/** @type {any} */ message, /** @type {any[]} */ ...rest) => {
     if (message?.type === "SET_QUERY_PARAM" && message.queryParams === location.search) waiting = undefined;
