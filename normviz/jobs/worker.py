@@ -8,6 +8,8 @@ output is pairs of a kind and a value.
 import os
 import pickle
 import signal
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -19,6 +21,9 @@ from normviz.jobs.executors import initialize_cuda, release_memory
 BEGUN, REPORTED, DONE, RAISED, LOST = "begun", "reported", "done", "raised", "lost"
 """Kinds of messages: a job was taken, and again once the GPU is ready for it; its share and result so far; its result;
 its error; and, put there by the parent, the end of the worker."""
+
+PREPARATION_NICENESS = 10
+"""The niceness of a worker while it prepares for its first job, so that the server answers meanwhile."""
 
 OOM_SCORE = 500
 """The kernel's preference to end a worker when memory runs out, -1000 to 1000."""
@@ -54,16 +59,29 @@ def run_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
     _volunteer_for_memory_killer()
     initialize, preparations = pickle.loads(tasks.get())
-    initialize()
+    _run_nicely(initialize)
     while True:
         while preparations and tasks.empty():
             prepare, *preparations = preparations
-            with suppress(Exception):  # a job that needs it meets the error again
-                prepare()
+            _run_nicely(prepare)
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_perform_pickled_task(task, control))
         release_memory()
+
+
+def _run_nicely(prepare: Callable[[], object]) -> None:
+    """Call a preparation in a thread of low priority, and wait for it. An error is left to the job that meets it."""
+
+    def run() -> None:
+        if sys.platform == "linux":  # where a thread has a niceness of its own; a process could not take it back
+            os.nice(PREPARATION_NICENESS)
+        with suppress(Exception):
+            prepare()
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
 
 
 def _read_tasks(source: BinaryIO, tasks: SimpleQueue[bytes], stop_event: Event) -> None:

@@ -163,14 +163,14 @@ PREPARED = []
 
 
 def prepares() -> None:
-    PREPARED.append("once")
+    PREPARED.append(os.nice(0))
 
 
 def niceness() -> int:
     return os.nice(0)
 
 
-def prepared() -> list[str]:
+def prepared() -> list[int]:
     return PREPARED
 
 
