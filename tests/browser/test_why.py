@@ -30,7 +30,7 @@ def test_the_first_screen_holds_question_answer_controls_and_curves(page, server
     seen = page.locator("h1, h3, .st-key-learning, .st-key-learning-normalized, [data-testid=stSlider]")
     bottoms = seen.evaluate_all(
         "all => all.filter((e) => e.closest('[class*=st-key-learning], h1, [data-testid=stSlider]') || "
-        "e.textContent.startsWith('Training becomes robust')).map((e) => e.getBoundingClientRect().bottom)"
+        "e.textContent.startsWith('At this learning rate')).map((e) => e.getBoundingClientRect().bottom)"
     )
     assert len(bottoms) == 6  # a heading, a headline, two sliders and two figures
     assert max(bottoms) <= 800

@@ -64,7 +64,7 @@ def train_with_noise(has_norm: bool, noise: float, seed: int) -> tuple[np.ndarra
 
 @CLAIMS.add("X10", "normviz", "wrong", "/why",
     says="Batch norm works because layer inputs then shift less (internal covariate shift).",
-    condition="With more of this shift, networks learn as well. Batch norm reduces it. With noise behind it "
+    condition="With more of this shift, networks learn just as well. Batch norm reduces it. With noise behind it "
     "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
     "2018 (arXiv 1805.11604) found the same.",
     long=True, once=True)  # fmt: skip

@@ -141,8 +141,9 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes' cubes, and the elements averaged with the chosen one, unless `covered` in the right cube."""
     pair = build_pair_schemes(identity, x.shape, covered)
-    draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
-    later = "The right cube shows its blue elements after your guess." if covered else "Click another element."
+    drawn = view | {"note": "covered"} if covered else view
+    draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), drawn, theme)
+    later = "After your guess the right cube shows its blue elements." if covered else "Click another element."
     st.caption(f"N: examples, H and W: height and width, C: channels, {format_shape(x.shape)}. {later}")
 
 
@@ -156,7 +157,7 @@ def format_pair_answer(identity: Identity) -> str:
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
     """Build the schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
     left, right = (side.scheme(shape) for side in identity.sides)
-    hidden = f"{format_scheme_label(right)}: hidden"
+    hidden = f"{format_scheme_label(right)}: after your guess"
     return left, replace(left.remove_normalization(), label=hidden) if covered else right
 
 

@@ -27,16 +27,18 @@ def show(view: View, theme: str) -> None:
     sweeps = find_shipped_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
-    accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
-    st.markdown(f"### {accuracies if sweeps is None else _describe_robustness(sweeps)}")
+    plain, normed = (f"{ends[name].mean():.1%}" for name in (PLAIN, NORMED))
+    st.markdown(f"### At this learning rate, test accuracy is {normed} with batch norm, {plain} without it.")
     steps = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
-            title = f"{name.capitalize()}: {levels[name]}"
+            title = f"{name.capitalize()}: mean {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
             figure = draw_test_accuracy(title, steps, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
+    if sweeps is not None:
+        st.markdown(_describe_robustness(sweeps))
     draw_retrain_button()
     st.caption(_format_caption(setting, len(ends[PLAIN]), is_shipped))
     if sweeps is not None:
@@ -46,10 +48,10 @@ def show(view: View, theme: str) -> None:
 def _describe_robustness(sweeps: Mapping[str, RateSweep]) -> str:
     """Describe in a sentence at how many learning rates the networks of all seeds learn, by kind of network."""
     plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
-    only = f"at {'only ' * (plain < normed)}{plain}"
+    only = f"at {'only ' * (plain < normed)}{plain}" if plain else "at none"
     counts = (
-        f"all {STUDY.seeds} networks learn at {normed} of {len(RATES)} learning rates with batch norm, {only} "
-        "without it"
+        f"all {STUDY.seeds} networks reach {LEARNED_ACCURACY:.0%} at {normed} of {len(RATES)} learning rates with "
+        f"batch norm, {only} without it"
     )
     if normed > plain:
         return f"Training becomes robust: {counts}."
