@@ -1,4 +1,4 @@
-"""Convolutions: layer norm against batch norm, padded with zeros or mirrored pixels (Ba et al. 2016, §6.7)."""
+"""Convolutions: units at the border, and layer norm against batch norm with two paddings (Ba et al. 2016, §6.7)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,19 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Curve, CurvePanel
+from normviz.charts.curves import Curve, CurvePanel, encode_picture
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, number_choice
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.jobs.results import Results
-from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
+from normviz.topics.experiments.convolution_jobs import (
+    LAYER_COUNT,
+    LEARNING_RATES,
+    ConvolutionGrid,
+    compute_border_distances,
+)
 from normviz.topics.experiments.convolution_verdict import (
-    EXPLANATIONS,
+    RARE_SHARE,
     Outcome,
     Outcomes,
-    compare_paddings,
     compute_loss_excess,
-    judge_border_explanation,
+    judge_border_activity,
     judge_paper_claims,
 )
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
@@ -30,8 +34,17 @@ from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, form
 PADDINGS = {"constant": "Zero padding", "reflect": "Mirror padding"}
 """The two paddings that the experiment compares, by torch's names."""
 
+QUESTION_OF_PADDING = (
+    "Is the padding a reason? Filters at the border also read beyond the image’s edge, zeros in the figure above. "
+    "Mirror padding puts the mirrored image there. If the zeros are a reason, this should narrow the gap."
+)
+"""The reason for training with two paddings."""
+
 POINT_OFFSET = 0.1
-"""Distance of points beside each other, as a share of the distance between the paddings."""
+"""Distance of points beside each other, as a share of the distance between two places on the x axis."""
+
+ANSWERS = {1: "Yes", 0: "Undecided", -1: "Not here"}
+"""First words of the headline by the result of `judge_border_activity`."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,7 @@ def list_jobs(setting: Setting) -> list[ConvolutionGrid]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return a report: losses by padding and step, and the statistics at the pictures' border."""
+    """Return a report: active units by distance from the border, and losses by padding and step."""
     begun, ended = {}, {}
     for padding in PADDINGS:
         jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}
@@ -74,14 +87,15 @@ def report(setting: Setting, results: Results) -> Report:
             {setting.rows[k].key: each for k, each in found.items()}
             for found in find_outcomes(jobs, results, partial(Outcome.of, setting, LEARNING_RATES))
         )
-    figures = [
-        *_draw_gaps_by_padding(setting, ended),
-        *_draw_border_contrast(ended),
-        *_draw_loss_curves(begun),
-        *_draw_border_statistics(ended["constant"]),
-    ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
     verdict, verdicts = judge_paper_claims(ended, setting.schemes, budget)
+    conclusion = verdicts["L09"].why if verdicts else ""
+    figures = [
+        *_draw_active_units(ended["constant"]),
+        *_draw_gaps_by_padding(setting, ended, conclusion),
+        *_draw_border_contrast(ended),
+        *_draw_loss_curves(begun),
+    ]
     headline = _format_headline(ended, verdict)
     return Report(headline, figures, verdict, _tabulate_results(setting, ended), verdicts)
 
@@ -91,13 +105,51 @@ def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
-    """Return a curve through the means over the seeds of values (points, seeds), with gaps for diverged networks."""
-    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.style, has_markers=True)
+def _make_scheme_curves(outcomes: Sequence[Outcome], values: Sequence[np.ndarray], is_scatter: bool) -> list[Curve]:
+    """Return a curve for each outcome through the means over the seeds of its values (points, seeds).
+
+    Points of different curves stand beside each other. Diverged networks leave gaps.
+    """
+    return [
+        make_band_curve(
+            each.label, np.arange(len(heights)) + POINT_OFFSET * (k - (len(outcomes) - 1) / 2),
+            _mask_nonfinite(heights), each.style, has_markers=not is_scatter, is_scatter=is_scatter,
+        )
+        for k, (each, heights) in enumerate(zip(outcomes, values, strict=True))
+    ]  # fmt: skip
 
 
-def _draw_gaps_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
-    """Yield a figure of layer norm's loss over batch norm's, by padding; none before both are trained."""
+def _draw_active_units(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
+    """Yield a figure of the share of units that are on, by distance from the border; none without layer norm."""
+    if "layer" not in found:
+        return
+    shown = [found[key] for key in ("batch", "layer") if key in found]
+    distances, away = range(DIGIT_SIDE // 2), compute_border_distances(DIGIT_SIDE)
+    _, inside = found["layer"].average_border_and_inside("on")
+    panel = CurvePanel(
+        "Units that are on in the dark frames",
+        _make_scheme_curves(shown, [100 * each.get_statistic("on").T for each in shown], is_scatter=False),
+        "", "units that are on, %", span=(0, 100), levels=(100 * RARE_SHARE * float(inside.mean()),),
+        level_names=("“rarely”: below half of inside",), marks=distances,
+        names=["at the<br>border", *(f"{k} pixel{'s' * (k > 1)}<br>away" for k in distances[1:])],
+        pictures=[encode_picture(np.where(away == k, 0.25, 0.95)) for k in distances],
+    )  # fmt: skip
+    said = "; ".join(
+        f"{each.name} {format_percent(border.mean())} at the border and {format_percent(inside.mean())} inside"
+        for each in shown
+        for border, inside in [each.average_border_and_inside("on")]
+    )
+    yield FigureSpec(
+        "active", [panel], f"Share of units that are on, with zero padding: {said}.",
+        "Units of the last convolution, counted on test digits.",
+    )  # fmt: skip
+
+
+def _draw_gaps_by_padding(setting: Setting, ended_outcomes: Outcomes, conclusion: str) -> Iterator[FigureSpec]:
+    """Yield a figure of layer norm's loss over batch norm's, by padding; none before both are trained.
+
+    Its caption ends with the `conclusion`.
+    """
     pairs = [*ended_outcomes.values()]
     if not all({"batch", "layer"} <= {*found} for found in pairs):
         return
@@ -116,25 +168,19 @@ def _draw_gaps_by_padding(setting: Setting, ended_outcomes: Outcomes) -> Iterato
     said = "; ".join(f"{name}, gap{text or ' –'}" for name, text in zip(names, texts, strict=True))
     yield FigureSpec(
         "padding", [panel], "Mean training loss. " + re.sub(" (nan|inf)", " –", said.replace("<br>", ", ")) + ".",
-        f"Mean training loss over all {setting.steps} steps; means of {setting.seeds} networks, bars: 95% intervals. "
-        "Each norm has its best learning rate.",
+        f"{QUESTION_OF_PADDING} {conclusion}{' ' * bool(conclusion)}Mean training loss over all {setting.steps} steps; "
+        f"means of {setting.seeds} networks, bars: 95% intervals. Each norm has its best learning rate.",
     )  # fmt: skip
 
 
 def _draw_border_contrast(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Yield a figure of the border's contrast by padding; none before a scheme is trained with both."""
     zeros, mirrored = ended_outcomes.values()
-    keys = [key for key in zeros if key in mirrored]
-    if not keys:
+    both = [(zeros[key], mirrored[key]) for key in zeros if key in mirrored]
+    if not both:
         return
-    points = [
-        make_band_curve(
-            zeros[key].label, np.arange(len(PADDINGS)) + POINT_OFFSET * (k - (len(keys) - 1) / 2),
-            _mask_nonfinite(np.stack([zeros[key].border_contrast, mirrored[key].border_contrast])),
-            zeros[key].style, is_scatter=True,
-        )
-        for k, key in enumerate(keys)
-    ]  # fmt: skip
+    contrasts = [np.stack([each.border_contrast for each in pair]) for pair in both]
+    points = _make_scheme_curves([pair[0] for pair in both], contrasts, is_scatter=True)
     panel = CurvePanel(
         "How much units vary: border against inside", points, "", "σ at border / σ inside", marks=range(len(PADDINGS)),
         names=[*PADDINGS.values()], levels=(1,), level_names=("as inside",),
@@ -165,44 +211,16 @@ def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
-    """Yield a figure of the last layer's statistics by distance from the border; none without outcomes."""
-    if not found:
-        return
-    distances = range(DIGIT_SIDE // 2)
-    panels = [
-        CurvePanel(
-            title,
-            [_make_scheme_curve(each, distances, factor * each.get_statistic(name).T) for each in found.values()],
-            "distance from the border", axis, marks=distances,
-        )
-        for name, title, axis, factor in (
-            ("on", "How often units are turned on", "% of the digits", 100),
-            ("deviation", "How much pre-activations vary", "standard deviation σ", 1),
-        )
-    ]  # fmt: skip
-    said = "; ".join(
-        f"{each.name} {format_percent(border.mean())} at the border and {format_percent(inside.mean())} inside"
-        for each in found.values()
-        for border, inside in [each.average_border_and_inside("on")]
-    )
-    yield FigureSpec(
-        "borders", panels, f"Units of the last layer by their distance from the border. Turned on: {said}.",
-        "With zero padding. Means over channels and positions, on test digits after training.",
-    )  # fmt: skip
-
-
 def _format_headline(ended_outcomes: Outcomes, verdict: Verdict) -> str:
-    """Return the headline: is the border the reason, and layer norm's training loss above batch norm's."""
-    pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
-    if len(pairs) < len(PADDINGS):
+    """Return the headline: are units at the border rarely on, and their share beside that of units inside."""
+    layer = ended_outcomes["constant"].get("layer")
+    if layer is None:
         return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
-    padded, mirrored = (float(compute_loss_excess(found).mean()) for found in pairs)
-    if not np.isfinite([padded, mirrored]).all():
-        return "Some networks of layer norm or batch norm diverged at every rate."
-    reason = judge_border_explanation(compare_paddings(ended_outcomes)) if verdict.why else "undecided"
-    first, second = (f"{round(100 * gap)}%".replace("-", "−") for gap in (padded, mirrored))
-    return f"{EXPLANATIONS[reason].answer}: layer norm’s gap is {first} with zeros, {second} with mirror padding."
+    if not np.isfinite(layer.mean_losses).all():
+        return "Some networks of layer norm diverged at every rate."
+    answer = ANSWERS[judge_border_activity(layer) if verdict.why else 0]
+    border, inside = (f"{100 * share.mean():.0f}%" for share in layer.average_border_and_inside("on"))
+    return f"{answer}: with layer norm, {border} of border units are on, {inside} inside."
 
 
 def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -229,6 +247,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
 
 EXPERIMENT = Experiment.of("convolution", Setting, list_jobs, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels.",
-    lambda _: "Filters at the border also read zeros beyond the picture’s edge, which may make border units differ. "
-    "Mirror padding puts the mirrored picture there instead. If the zeros are the reason, mirror padding should "
-    "narrow the gap in training loss.")  # fmt: skip
+    lambda _: "A unit is a filter’s output at one pixel. It is on where its ReLU gives more than 0. After training, we "
+    "count the units that are on, at the border and inside. “Rarely” means here: less than half of the share inside."
+)  # fmt: skip

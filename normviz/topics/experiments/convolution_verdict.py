@@ -1,6 +1,7 @@
 """Outcomes of the experiment on convolutions, and the verdicts on the paper's order and explanation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import (
     choose_learning_rate,
     compare_seed_by_seed,
+    find_clear_signs,
     format_mean,
     format_mean_percent,
 )
@@ -19,6 +21,9 @@ from normviz.topics.experiments.grid_outcome import MAX_LEARNED_ERROR, GridOutco
 from normviz.topics.experiments.reports import Verdict, VerdictKey, describe_extent, format_percent
 
 VERDICT_SCHEMES = ("none", "batch", "layer")
+
+RARE_SHARE = 0.5
+"""Units at the border are rarely on if the share that is on is less than this part of the share inside."""
 
 
 class Outcome(GridOutcome):
@@ -75,8 +80,14 @@ def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
         return (layer - batch) / batch.mean()
 
 
+def judge_border_activity(layer: Outcome) -> int:
+    """Return 1 if units at the border are clearly rarely on (see `RARE_SHARE`), −1 if they clearly are not, else 0."""
+    border, inside = layer.average_border_and_inside("on")
+    return find_clear_signs([compare_seed_by_seed(RARE_SHARE * inside, border)])[0]
+
+
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -> tuple[Verdict, dict[str, Verdict]]:
-    """Return the verdict on the border as a cause, and by id those on claims on the order of the schemes.
+    """Return the verdict on rarely active border units as a cause, and by id those on claims about the schemes' order.
 
     Args:
         ended: the outcomes by padding.
@@ -103,7 +114,7 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], training: str) -
         f"in part: layer norm learns {_FASTER[-found.get_sign('plain')]} no normalization, batch norm learns "
         f"{_FASTER[lead]} layer norm, {text.cause}"
     )
-    return Verdict(text.word, says, condition, why), {
+    return _judge_rare_units(judge_border_activity(padded["layer"]), lead, Verdict(text.word, says, condition, why)), {
         "L09": Verdict(_judge_scheme_order(found, reason), says, condition, why, extent),
         "B16": Verdict(
             _judge_batch_norm_lead(found), _describe_losses(found, padded), condition,
@@ -135,13 +146,12 @@ def compare_paddings(ended: Outcomes) -> Comparisons:
 
 
 class ExplanationText(NamedTuple):
-    """The verdict on the paper's explanation: its key, the headline's first word, the end of an extent, the reason.
+    """The verdict on the border as a cause: its key, the end of an extent, the reason.
 
-    The reason is a format of the paddings with which layer norm clearly trails.
+    The reason is a format of the paddings with which layer norm's loss is clearly higher.
     """
 
     word: VerdictKey
-    answer: str
     cause: str
     why: str
 
@@ -151,27 +161,23 @@ _STILL_HIGHER = "With {}, layer norm’s loss is clearly higher than batch norm�
 EXPLANATIONS = {
     "supported": ExplanationText(
         "holds",
-        "Yes",
         "and the border is a cause",
-        "With mirror padding, layer norm trails less.",
+        "With mirror padding, layer norm’s loss is clearly lower, relative to batch norm’s.",
     ),
     "contradicted": ExplanationText(
         "wrong",
-        "Not here",
         "but the border does not explain this",
         _STILL_HIGHER,
     ),
     "unmoved": ExplanationText(
         "wrong",
-        "Not here",
         "but the border does not explain this",
         f"The two gaps do not clearly differ. {_STILL_HIGHER}",
     ),
     "undecided": ExplanationText(
         "open",
-        "Undecided",
         "and whether the border explains this stays open",
-        "These runs do not decide whether layer norm trails because of the border.",
+        "These runs do not decide whether layer norm’s loss is higher because of the border.",
     ),
 }
 """The texts by the judgement, which `judge_border_explanation` returns."""
@@ -186,6 +192,24 @@ def judge_border_explanation(comparisons: Comparisons) -> str:
     if sides["contrast"] != "more" or larger_lag != "more":
         return "undecided"
     return {"less": "supported", "more": "contradicted", "unclear": "unmoved"}[sides["growth"]]
+
+
+def _judge_rare_units(activity: int, lead: int, border: Verdict) -> Verdict:
+    """Return the verdict on whether layer norm does worse because units at the border are rarely on.
+
+    Args:
+        activity: of `judge_border_activity`.
+        lead: 1 if layer norm's loss is clearly higher than batch norm's.
+        border: the verdict on the border as a cause, which counts if its units are rarely on.
+    """
+    if activity > 0:
+        return border
+    if activity == 0:
+        return replace(border, word="open", why="These runs do not decide whether units at the border are rarely on.")
+    why = "So this is not why layer norm’s training loss is higher than batch norm’s here."
+    if lead <= 0:
+        why = "Nor is layer norm’s training loss clearly higher than batch norm’s here."
+    return replace(border, word="wrong", why=why)
 
 
 def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:

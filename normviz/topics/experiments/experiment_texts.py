@@ -88,9 +88,9 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "amplifies.",
     ),
     ExperimentText(
-        "convolution", "Convolutions", ("L09", "B16"), "Is padding why layer norm trails in CNNs?",
-        claim="In CNNs layer norm trails batch norm: it takes one mean over all units of a picture, but border units "
-        "“have very different statistics” (Ba et al. 2016, section 6.7).",
+        "convolution", "Convolutions", ("L09", "B16"), "Are units at the image border rarely on?",
+        claim="In convolutional networks, layer norm does worse than batch norm because hidden units near the image’s "
+        "border “are rarely turned on” (Ba et al. 2016, section 6.7).",
     ),
     ExperimentText(
         "recurrent", "Recurrent networks", ("B15", "L02"), "Does batch norm work on sequences?",
