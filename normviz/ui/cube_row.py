@@ -92,7 +92,7 @@ def list_marked_schemes(schemes: Sequence[Scheme], view: View) -> list[Scheme]:
 def _format_note(kind: str, xhat: np.ndarray, focus: Index) -> str:
     """Format what stands over a cube, a key of `NOTE_NAMES` or "covered"; "" for x̂, which the browser writes."""
     if kind == "covered":
-        return "x̂ = ?"
+        return "\u00a0"
     example = xhat[focus[0]]
     if kind == "mean":
         return f"average in the frame: {format_number(round(example[..., focus[3]].mean(), 2))}"

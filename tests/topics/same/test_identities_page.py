@@ -13,7 +13,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe.aims import describe_scope
-from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, format_shape
+from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, pluralize
 from normviz.topics.lab import state as lab
 from normviz.topics.same import state
 from normviz.topics.same.identities import IDENTITIES, measure_residual
@@ -54,8 +54,13 @@ def type_in(at, **fields):
 # --- the pairs ----------------------------------------------------------------------------------------------------
 
 
+def list_notes(at):
+    """Return what stands over each cube in place of x̂."""
+    return [each["note"] for each in plots(at)["cubes"]["hover"]["labels"]["each"]]
+
+
 def guess(at, vote):
-    return sound(at.button(key=f"vote {vote}").click().run())
+    return sound(at.button(key=f"guess {vote}").click().run())
 
 
 def verdict(at):
@@ -98,7 +103,9 @@ def test_the_answer_is_hidden_until_the_guess(key, vote):
     assert said_of_sides(at, identity)
     cubes = plots(at)["cubes"]["hover"]["copies"]
     assert cubes[1]["bounds"] is None  # the field on the right would tell
+    assert list_notes(at) == ["\u00a0"] * 2
     at = guess(at, vote)
+    assert list_notes(at) == ["", ""]  # the browser writes x̂
     assert verdict(at) == f"### {'= Same' if identity.holds else '≠ Different'} x̂"
     assert ("**Right.**" in texts(at.markdown)) == ((vote == "yes") == identity.holds)
     assert (f"**Not quite:** you guessed “{PAIR_GUESSES[vote]}”." in texts(at.markdown)) != (
@@ -131,7 +138,8 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
         assert not met or equal == identity.holds
         assert ("has another shape" in measurement(at)) != met
         drawn = identity.condition.mend(x.shape)
-        assert any(f"C: channels, {format_shape(drawn)}." in text for text in texts(at.caption))
+        count, size = pluralize(drawn[0], "example"), f"{drawn[1]} × {drawn[2]} positions"
+        assert any(text.startswith(count) and size in text for text in texts(at.caption))
         assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 
 

@@ -12,7 +12,14 @@ from normviz.core.registry import Scheme
 from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
-from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
+from normviz.describe.wording import (
+    capitalize_first,
+    format_gap,
+    format_parameters,
+    format_scheme_label,
+    format_shape,
+    pluralize,
+)
 from normviz.topics.same.identities import ANY_SHAPE, IDENTITIES, Identity, IdentitySide, evaluate_sides
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
@@ -42,12 +49,15 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             with st.container(horizontal=True, key="guess"):
                 for guess, label in PAIR_GUESSES.items():
                     on = partial(get_pair_guesses().__setitem__, identity.key, guess)
-                    st.button(label, f"vote {guess}", on_click=on)
+                    st.button(label, f"guess {guess}", on_click=on)
             st.caption("Same: equal normalized values x̂ for every input.")
+            left, right = _describe_sides(identity, shape)
+            st.markdown(left)
             with st.expander("Hint"):
-                _show_sides(identity, shape)
+                st.markdown(right)
         else:
-            _show_sides(identity, shape)
+            for sentence in _describe_sides(identity, shape):
+                st.markdown(sentence)
             _show_answer(identity, drawn.shape)
     with cubes:
         _draw_cubes(identity, drawn, covered, view, theme)
@@ -107,9 +117,11 @@ def stack_formula(latex: str) -> str:
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
 
 
-def _show_sides(identity: Identity, shape: Shape) -> None:
-    for side in identity.sides:
-        st.markdown(f"**{_name_side(side, shape)}** normalizes {describe_scope(side.scheme(shape))}.")
+def _describe_sides(identity: Identity, shape: Shape) -> list[str]:
+    """Describe in a sentence for each side what it normalizes."""
+    return [
+        f"**{_name_side(side, shape)}** normalizes {describe_scope(side.scheme(shape))}." for side in identity.sides
+    ]
 
 
 def _name_side(side: IdentitySide, shape: Shape) -> str:
@@ -143,8 +155,16 @@ def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, th
     pair = build_pair_schemes(identity, x.shape, covered)
     drawn = view | {"note": "covered"} if covered else view
     draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), drawn, theme)
-    later = "After your guess the right cube shows its blue elements." if covered else "Click another element."
-    st.caption(f"N: examples, H and W: height and width, C: channels, {format_shape(x.shape)}. {later}")
+    later = "After your guess the right box shows its blue values." if covered else "Click another element."
+    st.caption(f"{_describe_box(x.shape)} {later}")
+
+
+def _describe_box(shape: Shape) -> str:
+    """Describe what a box holds: "4 examples, each of 4 × 4 positions (16 rows) with 6 channels."."""
+    n, h, w, c = shape
+    each = ", each" if n > 1 else ""
+    positions = f"{h} × {w} positions ({pluralize(h * w, 'row')})"
+    return f"{pluralize(n, 'example')}{each} of {positions} with {pluralize(c, 'channel')}."
 
 
 def format_pair_answer(identity: Identity) -> str:
@@ -157,7 +177,7 @@ def format_pair_answer(identity: Identity) -> str:
 def build_pair_schemes(identity: Identity, shape: Shape, covered: bool) -> tuple[Scheme, Scheme]:
     """Build the schemes of both sides' cubes; if the answer is `covered`, the right one averages nothing."""
     left, right = (side.scheme(shape) for side in identity.sides)
-    hidden = f"{format_scheme_label(right)}: after your guess"
+    hidden = f"{format_scheme_label(right)}: guess first"
     return left, replace(left.remove_normalization(), label=hidden) if covered else right
 
 
