@@ -183,7 +183,7 @@ def _make_window_identity(key: str, axes: str, question: str) -> Identity:
 
 IDENTITIES: dict[str, Identity] = index_by_key(
     Identity(
-        "one-group", "Is group norm with one group of all channels the same as layer norm over H, W, C?",
+        "one-group", "Layer norm averages over H, W and C. Is group norm with one group the same?",
         _make_group_norm_side(lambda shape: 1),
         _make_scheme_side("layer"), "One group holds all channels of an example.", sources=("G01",),
     ),
