@@ -28,9 +28,10 @@ CLAIMS: tuple[Claim, ...] = (
         short="In convolutional networks layer norm helps less, because of units near the border.",
         says="In convolutional networks layer norm helps less than batch norm. Units near the border are rarely turned "
         "on, so their statistics are unlike those of the rest of the layer.",
-        condition="It does help less, but here not because of padding. At the best learning rate of "
-        "each, batch norm has the lowest training loss, then layer norm, then no normalization. Mirror padding makes "
-        "border units more like inner ones, and layer norm’s loss is still higher."),
+        condition="It does help less, but border units are on often. At the best learning rate of each, batch "
+        "norm has the lowest training loss, then layer norm, then no normalization. With layer norm 49% of the border "
+        "units are on, and 50% of the others. Mirror padding makes border units more like inner ones, and layer "
+        "norm’s loss is still higher."),
     make_experiment_claim("B09", "004", "holds", "learning-rate",
         short="Batch norm allows higher learning rates.",
         condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high."),
