@@ -46,7 +46,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     assert all(name in words for name in ("w at start", "lowest loss", "first weight")), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
-    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? At first w = 4 · v")):
+    for part in (page.locator(".st-key-loss .nv-graph"), page.get_by_text("Why? A short v acts as a 16 times larger")):
         expect(part).to_be_in_viewport(ratio=1)
 
 

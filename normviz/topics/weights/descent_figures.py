@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from normviz.charts.chart import Figure
-from normviz.charts.palette import THEMES, Theme
+from normviz.charts.palette import THEMES
 from normviz.charts.style import LOG_AXIS_FLOOR, apply_chart_style, style_curve, style_marker
 
 
@@ -26,12 +26,14 @@ def draw_descent_paths(
     losses: np.ndarray,
     lowest: np.ndarray,
     paths: Mapping[str, np.ndarray],
+    v: np.ndarray,
     step: int,
     theme: str = "light",
 ) -> Figure:
     """Return a figure of paths of two weights over the losses (y, x) on a `grid`, up to a step; a third is thinner.
 
     `lowest`: the weights of the lowest loss, (2,); `paths`: by name, the weights of the whole run, (steps + 1, 2).
+    `v`: the vector v of weight norm at the start, (2,).
     """
     colours, (x, y) = THEMES[theme], grid
     figure = Figure()
@@ -44,12 +46,21 @@ def draw_descent_paths(
         _draw_curve_up_to_step(
             figure, name, curve, step, style_curve(k, colours, 4 if k < 2 else 2), style_marker(k, colours)
         )
+        if step:
+            figure.add_annotation(**_make_arrow((0.0, 0.0), points[step], colours.lines[k]) | {"standoff": 5})
     start = points[0]
-    figure.add_annotation(**_make_arrow((0.0, 0.0), start, colours))
-    for point, other, symbol, text in ((start, lowest, "circle", "w at start"), (lowest, start, "star", "lowest loss")):
+    figure.add_annotation(**_make_arrow((0.0, 0.0), start, colours.ink))
+    band = {"color": colours.lines[1], "width": 10}
+    figure.add_shape(type="line", x0=0.0, y0=0.0, x1=v[0], y1=v[1], line=band, opacity=0.75)
+    figure.add_annotation(x=v[0], y=v[1], text="<b>v</b>", showarrow=False, xshift=-14)
+    middle = float(x.mean())
+    beside_v = 0.0 if np.linalg.norm(v) > np.linalg.norm(start) else middle  # a longer v goes on from w
+    for point, other, symbol, text, towards in (
+        (start, lowest, "circle", "w at start", beside_v), (lowest, start, "star", "lowest loss", middle),
+    ):  # fmt: skip
         figure.add_scatter(
             x=point[:1], y=point[1:], mode="markers+text", name=text, text=[text], hoverinfo="skip",
-            textposition=_find_free_side(point, other, float(x.mean())),
+            textposition=_find_free_side(point, other, towards),
             marker={"color": colours.ink, "symbol": symbol, "size": 16 if symbol == "star" else 6},
         )  # fmt: skip
     figure.update_layout(showlegend=False)
@@ -59,16 +70,16 @@ def draw_descent_paths(
     return apply_chart_style(figure, colours, {"t": 8, "b": 52})
 
 
-def _make_arrow(tail: Sequence[float] | np.ndarray, tip: Sequence[float] | np.ndarray, colours: Theme) -> dict:
+def _make_arrow(tail: Sequence[float] | np.ndarray, tip: Sequence[float] | np.ndarray, colour: str) -> dict:
     """Return the annotation that draws an arrow between two points on the axes."""
     (ax, ay), (x, y) = tail, tip
     ends = {"x": x, "y": y, "ax": ax, "ay": ay, "axref": "x", "ayref": "y"}
-    return ends | {"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": colours.ink}
+    return ends | {"text": "", "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": colour}
 
 
-def _find_free_side(point: np.ndarray, other: np.ndarray, middle: float) -> str:
-    """Return where a point's label goes, such as "top left": away from `other`, and towards x = `middle`."""
-    return f"{'top' if point[1] > other[1] else 'bottom'} {'left' if point[0] > middle else 'right'}"
+def _find_free_side(point: np.ndarray, other: np.ndarray, towards: float) -> str:
+    """Return where a point's label goes, such as "top left": away from `other`, and towards x = `towards`."""
+    return f"{'top' if point[1] > other[1] else 'bottom'} {'left' if point[0] > towards else 'right'}"
 
 
 def draw_values_by_step(
@@ -107,10 +118,13 @@ def draw_values_by_step(
     if mark:
         first, last, value = mark
         y = float(np.log10(value)) if logarithmic else value
-        figure.add_annotation(**_make_arrow((last, y), (first, y), colours))
-        if first < last / 2:  # no curve crosses a name above a long arrow
-            look = {"text": "the same loss", "font": {"color": colours.ink}, "yanchor": "bottom"}
-            figure.add_annotation(x=(first + last) / 2, y=y, showarrow=False, **look)
+        figure.add_annotation(**_make_arrow((last, y), (first, y), colours.ink))
+        if first < last / 2:
+            middle = (first + last) // 2
+            gaps = [float(each[middle]) - value for each in curves.values()]
+            room_above, room_below = (min((s * gap for gap in gaps if s * gap > 0), default=most) for s in (1, -1))
+            look = {"font": {"color": colours.ink}, "yanchor": "bottom" if room_above > room_below else "top"}
+            figure.add_annotation(x=middle, y=y, text="the same loss", showarrow=False, **look)
         # On a phone, a number below the axis takes 24 steps.
         figure.update_xaxes(tickvals=[first] * (last - first >= 24) + [last])
     low -= margin if least < 0 or logarithmic else 0

@@ -61,7 +61,7 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         drawn[scaled] = runs["scaled"]
     st.markdown(f"### {_format_headline(runs, step)}")
     if step:
-        st.markdown(_compare_scaled_run(runs, scaled) if is_compared else _explain_rate_factor(run))
+        st.markdown(_compare_scaled_run(runs, scaled) if is_compared else _explain_rate_factor(runs))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _explain_runs([*drawn], theme)
@@ -71,8 +71,8 @@ def _show_steps(runs: dict[str, DescentPath], view: View, theme: str, step: int)
         _draw_curves(losses, step, "loss", height, theme, has_legend=False, mark=mark)
     with right:
         lighter = "Lighter" if theme == "light" else "Darker"
-        st.markdown(f"The same runs as paths of the tip of w.  \n{lighter}: a lower loss.")
-        _draw_plane({name: each.w for name, each in drawn.items()}, step, theme)
+        st.markdown(f"Arrows: w, the two weights of a classifier.  \n{lighter}: a lower loss.")
+        _draw_plane({name: each.w for name, each in drawn.items()}, run.v[0], step, theme)
     if step:
         lengths = [typeset(run.lengths[k], 3) for k in (0, step)]
         st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
@@ -117,23 +117,29 @@ def _find_equal_losses(runs: dict[str, DescentPath]) -> tuple[int, int, float] |
     return (step, other_step, float(other[-1])) if late and early != -late and 0 < step < other_step else None
 
 
-def _explain_rate_factor(run: DescentPath) -> str:
+def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
     """Return sentences on the factor by which weight norm multiplies the learning rate of w's direction."""
-    ratio, factor = typeset(run.g[0] / run.lengths[0], 3), typeset(run.rate_factors[0], 3)
-    (g, g_end), (length, length_end) = ([typeset(values[k], 3) for k in (0, -1)] for values in (run.g, run.lengths))
-    if factor == "1":
+    run = runs["weight"]
+    factor, end_factor = run.rate_factors[[0, -1]]
+    is_equal = np.isclose(factor, 1)
+    early, late = compare_losses(run, runs["plain"])
+    is_reason = early * late >= 0 and (early or late) * ((end_factor if is_equal else factor) - 1) < 0
+    why = "**Why? " if is_reason else "**"
+    if is_equal:
+        change = "shorter" if run.g[-1] < run.g[0] else "longer"
         return (
-            "**Why?** Weight norm turns w as if the learning rate were (g/‖v‖)² times as large: "
-            f"({g}/{length})² = **1** at first. Then w gets {'shorter' if run.g[-1] < run.g[0] else 'longer'}: "
-            f"({g_end}/{length_end})² = **{typeset(run.rate_factors[-1], 2)}** after {STEPS} steps, so w turns "
-            f"{'less' if run.rate_factors[-1] < 1 else 'more'} in a step than without."
+            f"{why}v is as long as w, so at first w turns as without weight norm.** Then v gets longer, and w gets "
+            f"{change}: after {STEPS} steps w turns as with {typeset(end_factor, 2)} times the learning rate."
         )
-    is_short = abs(run.g[-1]) < 0.9 * np.linalg.norm(state.get_best_weights())
-    end = f", so w is still too short after {STEPS} steps" if is_short else ""
+    v, change, turn, pace = ("long", "smaller", "less", "slower")
+    if factor > 1:
+        v, change, turn, pace = ("short", "larger", "further", "faster")
+    ratio = run.g[0] / run.lengths[0]
+    times, ratio = typeset(max(factor, 1 / factor), 3), typeset(max(ratio, 1 / ratio), 4)
     return (
-        f"**Why?** At first w = {ratio} · v: the gradient of v is {ratio} times that of w, and a step of v moves w "
-        f"{ratio} times as far. So w turns as if the learning rate were (g/‖v‖)² = ({g}/{length})² = **{factor}** "
-        f"times as large. The length g learns no faster{end}."
+        f"{why}A {v} v acts as a {times} times {change} learning rate for the direction of w.** At first v is {ratio} "
+        f"times {v}er than w: the gradient that turns v is {ratio} times {change}, and the same step turns v {ratio} "
+        f"times {turn}, so {ratio} × {ratio} = {times}. The length g learns no {pace}."
     )
 
 
@@ -155,18 +161,20 @@ def _draw_curves(
     show_figure(draw_values_by_step(curves, step, quantity, theme, **style), quantity, alt, height)
 
 
-def _draw_plane(drawn: dict[str, np.ndarray], step: int, theme: str) -> None:
-    """Draw the loss over the plane of the two weights, with named paths (steps + 1, 2) up to a step."""
+def _draw_plane(drawn: dict[str, np.ndarray], v: np.ndarray, step: int, theme: str) -> None:
+    """Draw the loss over the plane of the two weights, with named paths (steps + 1, 2) up to a step.
+
+    `v`: the vector v of weight norm at the start, (2,).
+    """
     best, start = state.get_best_weights(), next(iter(drawn.values()))[0]
-    grid = make_square_grid(np.concatenate([*drawn.values(), best[None]]))
+    grid = make_square_grid(np.concatenate([*drawn.values(), best[None], v[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at "
         f"({_format_coordinates(best)}). From ({_format_coordinates(start)}): {places}."
     )
-    show_figure(
-        draw_descent_paths(grid, state.get_plane_losses(*grid), best, drawn, step, theme), "plane", alt, FIGURE_HEIGHT
-    )
+    figure = draw_descent_paths(grid, state.get_plane_losses(*grid), best, drawn, v, step, theme)
+    show_figure(figure, "plane", alt, FIGURE_HEIGHT)
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:

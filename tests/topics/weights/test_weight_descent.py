@@ -207,15 +207,19 @@ def test_the_grid_holds_the_origin_and_all_points():
 @EVERY_THEME
 def test_the_plane_names_all_that_it_shows(theme, step):
     paths = {name: np.concatenate([[[1.0, 2.0]], noise(k, 3, 2)]) for k, name in enumerate(("both", "g", "last"))}
-    figure = checked(draw_descent_paths(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, step, theme))
+    figure = checked(
+        draw_descent_paths(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, np.array([2.0, 4.0]), step, theme)
+    )
     *shown, start, lowest = (trace for trace in figure.data if trace.name)
     for trace, (name, points) in zip(shown, paths.items(), strict=True):
         assert trace.name == name
         np.testing.assert_array_equal(trace.x, points[: step + 1, 0])
     assert [(each.text, each.y[0]) for each in (start, lowest)] == [(("w at start",), 2), (("lowest loss",), 0.5)]
     assert [each.textposition for each in (start, lowest)] == ["top left", "bottom left"]  # away from each other
-    (arrow,) = figure.layout.annotations
-    assert (arrow.ax, arrow.ay, arrow.x, arrow.y) == (0, 0, 1, 2)
+    *arrows, name = figure.layout.annotations
+    ends = [tuple(points[step]) for points in paths.values()] if step else []
+    assert [(each.ax, each.ay, each.x, each.y) for each in arrows] == [(0, 0, *end) for end in [*ends, (1, 2)]]
+    assert (name.text, name.x, name.y) == ("<b>v</b>", 2, 4)
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert axes[1].scaleanchor == "x"

@@ -12,7 +12,7 @@ from normviz.charts.palette import THEMES
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
-from normviz.topics.weights import panels, state
+from normviz.topics.weights import panels
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, run_sgd
 from normviz.topics.weights.state import BELONGS, ITERATION_COUNT, PARAMS, PREFIX, RUN_NAMES, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
@@ -110,21 +110,15 @@ def runs_of(setting=None):
     return {key: run_sgd(PARAMETRIZATIONS[key], setting or Setting()) for key in RUN_NAMES}
 
 
-@pytest.mark.parametrize(("length", "is_short"), [("4", True), ("8", False)])
-def test_a_w_that_ends_shorter_than_the_best_is_named(length, is_short):
-    run = run_sgd(PARAMETRIZATIONS["weight"], Setting(length=float(length)))
-    assert (run.g[-1] < 0.9 * np.linalg.norm(state.get_best_weights())) == is_short
-    assert ("learns no faster, so w is still too short after 200 steps." in said(open_page(length=length))) == is_short
-
-
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
     at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
     run, shown = runs["weight"], said(at).replace("−", "-")
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
     assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
-    assert "At first w = 4 · v" in shown
-    assert "as if the learning rate were (g/‖v‖)² = (2/0.5)² = **16** times as large" in shown
+    assert "A short v acts as a 16 times larger learning rate for the direction of w.**" in shown
+    assert "v is 4 times shorter than w" in shown
+    assert "so 4 × 4 = 16." in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -198,11 +192,44 @@ def test_equal_lengths_have_no_other_learning_rate():
     at = open_page(start="4", scaled="1")
     assert list(drawn(at, "loss")) == [*RUN_NAMES.values()]
     run = runs_of(Setting(start=4.0))["weight"]
-    ratio = run.g[-1] / run.lengths[-1]
-    g, length = f"{run.g[-1]:.3g}", f"{run.lengths[-1]:.3g}"
-    words = f"(4/4)² = **1** at first. Then w gets shorter: ({g}/{length})² = **{ratio**2:.2g}** after 200 steps"
-    assert f"{words}, so w turns less in a step than without." in said(at)
+    factor = (run.g[-1] / run.lengths[-1]) ** 2
+    assert run.g[-1] < run.g[0]
+    assert "**Why? v is as long as w, so at first w turns as without weight norm.** Then v gets longer" in said(at)
+    assert f"w gets shorter: after 200 steps w turns as with {factor:.2g} times the learning rate." in said(at)
     assert not at.toggle
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({}, "**Why? A short v acts as a 16 times larger"),
+        ({"start": "8", "length": "2"}, "**Why? A long v acts as a 16 times smaller"),
+        ({"start": "0.3", "length": "8"}, "A short v acts as a 711 times larger"),
+        ({"rate": "300"}, "**A short v acts"),
+    ],
+)
+def test_the_length_of_v_is_a_reason_where_the_answer_agrees(link, words):
+    at = open_page(**link)
+    assert words in said(at)
+
+
+@pytest.mark.parametrize("start", ["1", "4", "8"])
+def test_the_map_shows_w_at_both_ends_and_the_first_v(start):
+    at = open_page(start=start)
+    layout, runs = plots(at)["plane"]["figure"]["layout"], runs_of(Setting(start=float(start)))
+    arrows = [(each["x"], each["y"]) for each in layout["annotations"] if each["showarrow"]]
+    np.testing.assert_allclose(arrows, [*(runs[key].w[-1] for key in RUN_NAMES), runs["plain"].w[0]])
+    (band,) = layout["shapes"]
+    np.testing.assert_allclose([band["x1"], band["y1"]], runs["weight"].v[0])
+
+
+@pytest.mark.parametrize("link", [{}, {"start": "8", "length": "2"}])
+def test_no_curve_crosses_the_name_of_the_arrow(link):
+    layout = plots(open_page(**link))["loss"]["figure"]["layout"]
+    name, arrow = (next(each for each in layout["annotations"] if each["showarrow"] == shown) for shown in (0, 1))
+    curves = [run.losses for run in runs_of(Setting(**{k: float(v) for k, v in link.items()})).values()]
+    gaps = [curve[name["x"]] - arrow["y"] for curve in curves]
+    assert (name["yanchor"] == "bottom") == (max(gaps) > -min(gaps))
 
 
 def test_before_the_first_step_the_answer_is_hidden():
