@@ -81,7 +81,7 @@ WORDS = {
     ),
     "claims": (" claims:",),
     "design": ("### ",),
-    "model": ("found in this model with", "1. Write a function"),
+    "model": ("found in this model and its", "1. Write a function"),
     "gradients": ("#### 1. Compute",),
     "why": ("### Batch norm came in",),
 }

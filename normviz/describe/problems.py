@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from normviz.core.fields import AXIS_NAMES
 
+GAP_LIMIT = 0.25
+"""A gap between training and inference above this share of the output's deviation is a problem."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -51,7 +54,7 @@ PROBLEMS = {
         "https://github.com/Qualcomm-AI-research/geometric-algebra-transformer/pull/8",
     ),
     "moving-statistics": Problem(
-        "not fully frozen",
+        "frozen, but averages change",
         "Inference uses these averages, so the layer changes anyway.",
         "Call eval() on it after every model.train(). If its averages are wrong, too, run update_bn() first.",
         "model.train()\nLAYER.eval()  # after every model.train()",
@@ -79,9 +82,9 @@ PROBLEMS = {
         "https://github.com/pytorch/pytorch/pull/133085",
     ),
     "train-eval-gap": Problem(
-        "eval() changes outputs",
+        "eval() changes outputs a lot",
         "Accuracy at inference can be far below that in training.",
-        "Measure the running averages again, on data like that of inference, or train for more steps.",
+        "Measure the running averages again, on data like those at inference, or train longer.",
         "torch.optim.swa_utils.update_bn(loader, model)",
         "https://github.com/pytorch/vision/issues/2079",
     ),

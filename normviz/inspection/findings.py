@@ -7,11 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from normviz.core.text import join_words
-from normviz.describe.problems import PROBLEMS, Problem, name_axis
+from normviz.describe.problems import GAP_LIMIT, PROBLEMS, Problem, name_axis
 from normviz.inspection.layers import LayerReport
-
-GAP_LIMIT = 0.25
-"""A gap between training and inference above this share of the output's deviation is a finding."""
 
 SMALL_FIELD = 16
 """Batch norm over fewer elements has noisy statistics."""
@@ -135,10 +132,10 @@ def iterate_findings(
             if found := check(layer):
                 yield ModelFinding(key, layer.name, found)
     if gap is not None and gap > GAP_LIMIT:
-        cause = "eval() replaces the batch's mean and variance by running averages."
-        reason = "They differ, often because of few training steps or other data."
-        found = f"This changes the model's final output by {gap:.0%} of its standard deviation."
-        yield ModelFinding("train-eval-gap", "", f"{cause} {reason} {found}")
+        cause = "eval() replaces the batch's mean and variance by running averages of earlier batches."
+        found = f"This changes the outputs by {gap:.0%} of their standard deviation (limit: {GAP_LIMIT:.0%})."
+        reason = "Usual reasons: few training steps, or training on other data."
+        yield ModelFinding("train-eval-gap", "", f"{cause} {found} {reason}")
     if not all(obstacles.values()):
         yield ModelFinding("folding", "", _describe_folding(obstacles))
 

@@ -12,7 +12,7 @@ def test_problems_and_layers_are_in_sight_and_a_layer_opens_in_the_lab(page, ser
     visit(page, f"{server}/model")
     settle(page)
     table = page.get_by_test_id("stDataFrame")
-    for part in ("3 problems found", "Select a row", "eval() changes the model output and 6"):
+    for part in ("3 problems found", "Select a row", "eval() changes 6 of 7"):
         expect(page.get_by_text(part)).to_be_in_viewport(ratio=1)
     expect(page.locator(".st-key-channels")).to_be_in_viewport(ratio=1)
     expect(table).to_be_in_viewport(ratio=1)

@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
         show_unmeasured(model)
         return
     row = model.choose_row(view["layer"])
-    left, right = st.columns([14, 11], gap="medium")
+    left, right = st.columns(2, gap="medium")
     with left:
         show_rows(model, row)
     with right:
@@ -55,6 +55,7 @@ def show_rows(model: ReportedModel, chosen: ReportedLayer | None) -> None:
         st.dataframe(
             wording.tabulate_rows(model),
             hide_index=True,
+            column_config={"Problem": st.column_config.Column(width=220)},  # else a phone cuts the titles
             key=TABLE_KEY,
             on_select=_store_clicked_row,
             selection_mode="single-row",
@@ -103,11 +104,11 @@ def show_model(model: ReportedModel, theme: str) -> None:
     with st.container(gap="small"):
         st.markdown(f"### {wording.WHOLE_MODEL.capitalize()}")
         show_problems([each for each in findings if each.problem.is_mistake], "")
-        gaps = {layer.name: layer.gap for layer in model.layers if layer.gap is not None}
+        gaps = {wording.name_bar(layer): layer.gap for layer in model.layers if layer.gap is not None}
         changed = sum(gap > wording.NEGLIGIBLE for gap in gaps.values())
         if changed and model.gap is not None:
-            heading = f"eval() changes the model output and {changed} of {len(gaps)} normalizations"
-            _show_picture(draw_layer_gaps({"model output": model.gap} | gaps, theme), heading)
+            heading = f"eval() changes {changed} of {len(gaps)} normalizations, and so the model’s outputs"
+            _show_picture(draw_layer_gaps({wording.WHOLE_MODEL: model.gap} | gaps, theme), heading)
         show_problems([each for each in findings if not each.problem.is_mistake], "")
 
 
@@ -118,7 +119,7 @@ def show_layer(layer: ReportedLayer, model: ReportedModel, view: View, theme: st
         st.markdown(f"### {escape_markdown(layer.name)}: {wording.name_scheme(layer)}")
         show_problems(findings, layer.name)
         if not findings:
-            shared = "eval() changes its output, too: see the problem of the whole model."
+            shared = "eval() changes its output. This is part of the problem of the whole model."
             st.markdown(shared if wording.shares_problem(layer, model) else ":material/check: No problem found.")
         problems = [each.problem for each in findings]
         statistics, averages = layer.recorded.statistics if layer.recorded else None, None

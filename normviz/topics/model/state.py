@@ -17,7 +17,11 @@ PAGE = "model"
 PREFIX = f"{PAGE} "
 
 OWN_MODEL = "own"
-SOURCE_NAMES = {"resnet": "Example: a ResNet", "llama": "Example: a Llama block", OWN_MODEL: "Your own model"}
+SOURCE_NAMES = {
+    "resnet": "Example: a ResNet after 5 batches",
+    "llama": "Example: a Llama block",
+    OWN_MODEL: "Your own model",
+}
 """Names of the reports, by their keys in a link."""
 
 EXAMPLES_FOLDER = Path(__file__).with_name("examples")

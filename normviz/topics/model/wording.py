@@ -47,19 +47,21 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
     return {
         "Layer": [row.name if row else WHOLE_MODEL for row in rows],
         "Problem": [_list_titles(row, model) for row in rows],
-        "Normalization": [capitalize_first(name_scheme(row)) if row else "" for row in rows],
-        "Averages over": [describe_averaged_axes(row) if row else "" for row in rows],
+        "Normalization": [capitalize_first(name_scheme(row)) if row else "–" for row in rows],
     }
 
 
 def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
-    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "✓ none found" for neither."""
+    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "–" for neither."""
     found = dict.fromkeys(finding.problem for finding in model.find_problems(row.name if row else ""))
     if mistakes := [each.title for each in found if each.is_mistake]:
         return f"⚠ {'; '.join(mistakes)}"
-    if found or row is None:
-        return "; ".join(each.title for each in found)
-    return "– see whole model" if shares_problem(row, model) else "✓ none found"
+    return "; ".join(each.title for each in found) or "–"
+
+
+def name_bar(layer: ReportedLayer) -> str:
+    """Return the name of a layer's bar in the chart of changes; with its scheme if eval() does not change it."""
+    return layer.name if (layer.gap or 0.0) > NEGLIGIBLE else f"{layer.name} ({name_scheme(layer)})"
 
 
 def shares_problem(layer: ReportedLayer, model: ReportedModel) -> bool:
@@ -68,10 +70,10 @@ def shares_problem(layer: ReportedLayer, model: ReportedModel) -> bool:
 
 
 def summarize_model(model: ReportedModel) -> str:
-    """Summarize a model in a sentence: "3 problems found in this model with 7 normalizations"."""
+    """Summarize a model in a sentence: "3 problems found in this model and its 7 normalizations"."""
     problems = sum(finding.problem.is_mistake for finding in model.findings)
     count = pluralize(problems, "problem") if problems else "No problem"
-    return f"{count} found in this model with {pluralize(len(model.layers), 'normalization')}"
+    return f"{count} found in this model and its {pluralize(len(model.layers), 'normalization')}"
 
 
 def name_statistics(layer: ReportedLayer) -> str:

@@ -40,20 +40,20 @@ def links(at):
 def test_the_page_opens_on_an_example_with_its_problems():
     at = opened()
     words = said(at)
-    assert "3 problems found in this model with 7 normalizations" in words
+    assert "3 problems found in this model and its 7 normalizations" in words
     assert "**Problem.** eval() replaces the batch's mean and variance" in words[words.index("### Whole model") :]
     assert "https://github.com/pytorch/vision/issues/2079" in words
     assert at.code[0].value == "torch.optim.swa_utils.update_bn(loader, model)"
     assert plots(at)["channels"]["figure"]["data"][0]["text"][:2] == ["204%", "80%"]
+    assert "norm (group norm)" in plots(at)["channels"]["figure"]["layout"]["yaxis"]["ticktext"]
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
     assert list(table.value["Problem"]) == [
-        "⚠ eval() changes outputs", "⚠ not fully frozen",
-        *["– see whole model"] * 4, "✓ none found", "⚠ batch too small",
+        "⚠ eval() changes outputs a lot", "⚠ frozen, but averages change", *["–"] * 5, "⚠ batch too small",
     ]  # fmt: skip
-    assert tuple(table.value.iloc[6])[2:] == ("Group norm", "height, width, channels in 4 groups")
+    assert list(table.value["Normalization"]) == ["–", *["Batch norm"] * 5, "Group norm", "Batch norm"]
 
 
 def test_a_layer_has_its_problem_or_none():
@@ -61,7 +61,7 @@ def test_a_layer_has_its_problem_or_none():
     words = said(at)
     assert "**Effect.** Inference uses these averages" in words[words.index("### bn1: batch norm") :]
     assert at.code[0].value == "model.train()\nmodel.bn1.eval()  # after every model.train()"
-    assert "see the problem of the whole model" in said(opened(layer="layer1.bn1"))
+    assert "This is part of the problem of the whole model." in said(opened(layer="layer1.bn1"))
     assert "No problem found." in said(opened(layer="norm"))
 
 
@@ -107,7 +107,7 @@ def test_ones_own_model_begins_with_the_steps_and_ends_with_the_report():
     ]  # fmt: skip
     assert not at.dataframe
     upload(at, "layers.npz", CONTENT)
-    assert "2 problems found in this model with 5 normalizations" in said(at)
+    assert "2 problems found in this model and its 5 normalizations" in said(at)
     assert at.dataframe[0].value["Problem"][2] == "⚠ averages the wrong axis"
     upload(at, "broken.npz", CONTENT[:900])
     assert at.error[0].value == (
