@@ -18,7 +18,12 @@ from normviz.core.text import capitalize_first
 from normviz.describe.backward import build_backward_formulas
 from normviz.describe.wording import format_scheme_name
 from normviz.topics.geometry.panels.rate import RUN_TITLES, draw_run_curve, explain_norm_growth, format_growth_headline
-from normviz.topics.geometry.panels.vectors import draw_vectors, format_stage_explanation, format_stage_headline
+from normviz.topics.geometry.panels.vectors import (
+    draw_vectors,
+    format_stage_explanation,
+    format_stage_headline,
+    tabulate_vectors,
+)
 from normviz.topics.geometry.rate import RateSetting, train_single
 from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.topics.gradients.chain import PATHS, STEPS, compute_chain_values, list_step_terms
@@ -92,10 +97,11 @@ def build_geometry_parts(view: View) -> list[StepPart]:
 def _build_vector_parts(view: View) -> list[StepPart]:
     """Return the `StepPart`s on three channels: their vectors at a stage of layer norm, and the stage in words."""
     example = build_settings(ThreeChannelExample, view)
+    table = format_table_html(tabulate_vectors(example)) if example.stage == "normalize" else ""
     return [
         make_text_part("heading", format_words_html(f"### {format_stage_headline(example)}")),
         make_plot_part("space", partial(draw_vectors, example)),
-        make_text_part("below", format_words_html(format_stage_explanation(example))),
+        make_text_part("below", format_words_html(format_stage_explanation(example)) + table),
     ]
 
 

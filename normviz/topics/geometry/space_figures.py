@@ -8,10 +8,22 @@ from numpy.typing import ArrayLike
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
-from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, INCOMING_GRADIENT, DescentStep, format_vector
+from normviz.topics.geometry.three_channels import (
+    CIRCLE_RADIUS,
+    INCOMING_GRADIENT,
+    DescentStep,
+    ForwardPass,
+    format_vector,
+)
 
-MIN_REACH = 4.15
-"""Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
+PLANE_RADIUS = 3.3
+"""Smallest radius of the drawn plane: the circle keeps its size for most x."""
+
+MIN_LABELLED_HEIGHT = 0.6
+"""Smallest distance between x and v that is labelled."""
+
+AXIS_LENGTH = 1.4
+"""Length of the drawn axes."""
 
 GRADIENT_LENGTH = 2.0
 """Length of the arrow of the gradient without its mean."""
@@ -28,52 +40,67 @@ CIRCLE_POINTS = 72
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Unit normal of the plane of all vectors whose sum is 0."""
 
+SIDE_VIEW, TOP_VIEW = np.radians(22), np.radians(45)
+"""Angles between the camera and the plane: from the side x is seen above it, and from above the angles in it."""
+
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
 _DEEP = np.cross(PLANE_NORMAL, _RIGHT)
-_SCREEN_RIGHT = 0.77 * _DEEP - 0.64 * _RIGHT
-_EYE = 2.2 * (0.5 * PLANE_NORMAL + 0.87 * (0.77 * _RIGHT + 0.64 * _DEEP))
+_FRONT = 0.57 * _RIGHT + 0.82 * _DEEP
+_SCREEN_RIGHT = np.cross(PLANE_NORMAL, _FRONT)
 
 
-def draw_stage(step: DescentStep, stage: str, theme: str = "light") -> Figure:
-    """Return a 3D figure of x, v = x − μ and the plane of centred vectors; after the first stage also of x̂.
+def draw_normalization(forward: ForwardPass, theme: str = "light") -> Figure:
+    """Return a 3D figure of x, v = x − μ in the plane of centred vectors, x̂, and the circle it ends on at ε = 0.
 
-    A dotted line joins x with v, at first all x with this v. The stage "gradient" adds ∂L/∂x̂ / s without its mean, an
-    arrow of fixed length, and to the same scale its part along v and the rest, ∂L/∂x.
+    A wall stands on v: all x in it have the same x̂ at ε = 0. It also shows that x is above the plane.
     """
-    colours, forward = THEMES[theme], step.before
-    divides, origin, length = stage != "centre", np.zeros(3), float(np.linalg.norm(forward.v))
-    beside = 0.11 * np.cross(PLANE_NORMAL, forward.v) / (length or 1.0) if divides else origin  # v and x̂ overlap
-    gradients = _scale_gradients(step) if stage == "gradient" and length else np.empty((0, 3))
-    farthest = float(np.linalg.norm(gradients + forward.v, axis=1).max(initial=0))
-    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)), 1.04 * farthest)
-    figure = _create_scene(reach, colours, has_circle=divides)
-    side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    above, below = (side.replace("middle", each) for each in ("top", "bottom"))
-    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], above if divides else side)
-    opposite = 2 * forward.v - forward.x
-    _draw_dots(figure, forward.x, forward.v if divides else opposite, colours.mean)
-    is_short = divides and length < CIRCLE_RADIUS  # the longer arrow is named at its tip
-    at_middle = {"side": "bottom right", "share": 0.5}
-    place = at_middle if is_short else {"side": above if divides else side}
-    _draw_vector(figure, beside, beside + forward.v, "v = x − μ", colours.mean, **place)
-    if not divides:
-        _draw_text(figure, (forward.x + forward.v) / 2, "subtract μ", colours.mean, side)
-        _draw_text(figure, opposite, "along (1, 1, 1)", colours.mean, side)
-        if length:
-            _draw_right_angle(figure, forward.v, -forward.v / length, PLANE_NORMAL, colours.ink)
-        return figure
-    place = {"side": below} if is_short else at_middle
-    _draw_vector(figure, -beside, forward.xhat - beside, "x̂ = v / s", colours.divides, **place)
+    colours, height = THEMES[theme], float(forward.x @ PLANE_NORMAL)
+    screen_up = np.cos(SIDE_VIEW) * PLANE_NORMAL - np.sin(SIDE_VIEW) * _FRONT
+    farthest, highest = float(np.linalg.norm(forward.v)), abs(float(forward.x @ screen_up))
+    figure = _create_scene(farthest, SIDE_VIEW, colours, highest=highest, has_circle=True)
+    x, y, z = np.stack([np.zeros(3), forward.v, forward.x, forward.x - forward.v]).T  # the wall
+    figure.add(
+        "mesh3d", x=x, y=y, z=z, i=[0, 0], j=[1, 2], k=[2, 3], color=colours.lines[0], opacity=0.12, **_QUIET
+    )  # fmt: skip
+    _draw_dots(figure, forward.x, forward.v, colours.mean)
+    if abs(height) > MIN_LABELLED_HEIGHT:
+        side = "right" if forward.v @ _SCREEN_RIGHT > 0 else "left"
+        _draw_text(figure, (forward.x + forward.v) / 2, "− μ", colours.mean, f"middle {side}")
+    name, side = f"x = {format_vector(forward.x)}", "bottom center" if height < 0 else "top center"
+    _draw_vector(figure, np.zeros(3), forward.x, name, colours.lines[0], side)
+    _draw_centred(figure, forward, "top center" if height < 0 else "bottom center", colours)
+    return figure
+
+
+def draw_gradient(step: DescentStep, theme: str = "light") -> Figure:
+    """Return a 3D figure of v, x̂ and the gradient at v, all in the plane of centred vectors.
+
+    It shows ∂L/∂x̂ / s without its mean, an arrow of fixed length, and to the same scale its part along v and the
+    rest, ∂L/∂x.
+    """
+    colours, v = THEMES[theme], step.before.v
+    length = float(np.linalg.norm(v))
+    gradients = _scale_gradients(step) if length else np.zeros((0, 3))
+    farthest = float(np.linalg.norm(gradients + v, axis=1).max(initial=length))
+    figure = _create_scene(farthest, TOP_VIEW, colours, has_circle=True)
+    _draw_centred(figure, step.before, "middle left", colours)
     if len(gradients):
-        tip, back, ahead = beside + forward.v, -forward.v / length, gradients[1] / (np.linalg.norm(gradients[1]) or 1.0)
-        start, end = tip + gradients
-        _draw_vector(figure, tip, start, "after projection 1", colours.lines[1], "bottom left", width=3)
+        back, ahead = -v / length, gradients[1] / (np.linalg.norm(gradients[1]) or 1.0)
+        start, end = v + gradients
+        _draw_vector(figure, v, start, "projection 1", colours.lines[1], "middle left", width=3)
         _draw_line(figure, [start, end], colours.mean)
         _draw_text(figure, (start + end) / 2, "part along v", colours.mean, "bottom right")
-        _draw_vector(figure, tip, end, "∂L/∂x", colours.lines[1], "middle right")
+        _draw_vector(figure, v, end, "∂L/∂x", colours.lines[1], "middle right")
         if abs(ahead @ back) < RIGHT_ANGLE_TOLERANCE:
-            _draw_right_angle(figure, tip, back, ahead, colours.ink)
+            _draw_right_angle(figure, v, back, ahead, colours.ink)
     return figure
+
+
+def _draw_centred(figure: Figure, forward: ForwardPass, side: str, colours: Theme) -> None:
+    """Add v and the thicker x̂, which has its direction, to a figure."""
+    above = 0.03 * PLANE_NORMAL  # so that x̂ covers a part of v, not v a part of x̂
+    _draw_vector(figure, np.zeros(3), forward.v, "v", colours.mean, side)
+    _draw_vector(figure, above, above + forward.xhat, "x̂", colours.divides, "top center", width=14)
 
 
 def _scale_gradients(step: DescentStep) -> np.ndarray:
@@ -87,8 +114,8 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
     """Return a figure of the same gradient descent step from v and from ½ v, with the angle by which each turns."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
-    reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
-    figure = _create_scene(reach, colours)
+    farthest = max(float(np.linalg.norm(end)) for end in (long.before.v, *ends))
+    figure = _create_scene(farthest, TOP_VIEW, colours)
     origin = np.zeros(3)
     for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
         _draw_vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
@@ -98,42 +125,43 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
     return figure
 
 
-def _create_scene(reach: float, colours: Theme, has_circle: bool = False) -> Figure:
-    """Return a figure with axes from 0 and the plane of centred vectors, up to `reach`, and perhaps the circle."""
+def _create_scene(
+    farthest: float, view: float, colours: Theme, *, highest: float = 0.0, has_circle: bool = False
+) -> Figure:  # fmt: skip
+    """Return a figure with axes from 0, the plane of centred vectors, and perhaps the circle, seen as in `view`.
+
+    Args:
+        farthest: distance of the farthest point in the plane from the origin.
+        highest: largest distance of a point from the origin along the picture's vertical.
+    """
     figure = Figure()
     ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
-    disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
+    radius = max(PLANE_RADIUS, 1.1 * farthest)
+    reach = max(1.1 * radius, 1.95 * highest)
+    disc = radius * np.vstack([np.zeros(3), ring])
     x, y, z = disc.T
     light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
     figure.add(
         "mesh3d", x=x, y=y, z=z, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1), color=colours.mean,
         opacity=0.14, lighting=light, **_QUIET,
     )  # fmt: skip
-    _draw_text(figure, 0.84 * reach * (0.99 * _DEEP + 0.1 * _RIGHT), "plane: sum = 0", colours.mean)
+    _draw_text(figure, radius * (0.55 * _SCREEN_RIGHT - 0.62 * _FRONT), "plane: sum = 0", colours.mean)
     if has_circle:
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
-        _draw_text(figure, 1.5 * CIRCLE_RADIUS * (0.5 * _DEEP - 0.87 * _RIGHT), "circle: radius √3", colours.divides)
+        _draw_text(figure, CIRCLE_RADIUS * (1.25 * _SCREEN_RIGHT - 0.3 * _FRONT), "circle", colours.divides)
     for channel, unit in enumerate(np.eye(3)):
-        length = 0.65 * reach
-        _draw_line(figure, [np.zeros(3), length * unit], colours.muted)
-        numbers = np.arange(1, int(length) + 1)
-        x, y, z = numbers * unit[:, None]
-        side = ("top right", "bottom center", "middle right")[channel]
-        figure.add(
-            "scatter3d", x=x, y=y, z=z, mode="markers+text", marker={"color": colours.muted, "size": 3},
-            text=[*[""] * (len(numbers) - 1), str(numbers[-1])], textposition=side,
-            textfont={"color": colours.muted}, **_QUIET,
-        )  # fmt: skip
-        _draw_text(figure, 1.02 * length * unit, f"x{'₁₂₃'[channel]}", colours.muted, "top center")
+        _draw_line(figure, [np.zeros(3), AXIS_LENGTH * unit], colours.muted)
+        _draw_text(figure, AXIS_LENGTH * unit, f"x{'₁₂₃'[channel]}", colours.muted, "middle right")
+    eye = 2.2 * (np.sin(view) * PLANE_NORMAL + np.cos(view) * _FRONT)
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
         showlegend=False,
         scene={
-            **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.5),
+            **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 3.0),
             "camera": {
-                "eye": dict(zip("xyz", _EYE.tolist(), strict=True)),
+                "eye": dict(zip("xyz", eye.tolist(), strict=True)),
                 "up": dict(zip("xyz", PLANE_NORMAL.tolist(), strict=True)),
                 "projection": {"type": "orthographic"},
             },
@@ -152,16 +180,15 @@ def _make_circle_points() -> np.ndarray:
 
 
 def _draw_vector(
-    figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, share: float = 1.0,
-    width: float = 8,
+    figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, width: float = 8
 ) -> None:  # fmt: skip
-    """Add an arrow to a figure, labelled at `share` of its length; an arrow of length 0 is drawn as a point."""
-    x, y, z = np.stack([start, start + share * (end - start), end]).T
+    """Add an arrow to a figure, labelled at its tip; an arrow of length 0 is drawn as a point."""
+    x, y, z = np.stack([start, end]).T
     length = float(np.linalg.norm(end - start))
     figure.add(
-        "scatter3d", x=x, y=y, z=z, mode="lines+markers+text", name=label, text=["", f"<b>{label}</b>", ""],
+        "scatter3d", x=x, y=y, z=z, mode="lines+markers+text", name=label, text=["", f"<b>{label}</b>"],
         textposition=side, textfont={"color": colour, "size": 17}, line={"color": colour, "width": width},
-        marker={"color": colour, "size": [0, 0, 0 if length else 8]}, hovertemplate=format_vector(end - start),
+        marker={"color": colour, "size": [0, 0 if length else 8]}, hovertemplate=format_vector(end - start),
     )  # fmt: skip
     if length:
         u, v, w = ([each] for each in (end - start) / length)

@@ -35,14 +35,15 @@ PARAMS = create_params(Page, PREFIX)
 
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs to the open panel; links and controls omit irrelevant values."""
-    if name == "eps" and view["stage"] == "centre":
-        return False
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
 FORMER_FISHER_VALUES = ("outputs", "length", "scale", "gain", "scheme", "distance", "draws")
 FORMER_VALUES = (*FORMER_FISHER_VALUES, "gradient", "beside", "trained", "directions", "times", "reach")
 """Values of former links that are dropped."""
+
+FORMER_STAGES = ("example", "centre", "divide")
+"""Stages of former links, which today's first stage shows together."""
 
 
 def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -58,8 +59,8 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
     if link.get("show") == "recurrent":
         return "experiments", {"show": "recurrent"}
     found = {name: value for name, value in link.items() if name not in FORMER_VALUES}
-    if found.get("stage") == "example":  # the first stage showed x alone
-        found["stage"] = "centre"
+    if found.get("stage") in FORMER_STAGES:
+        found["stage"] = "normalize"
     if link.get("show") in ("slices", "fisher") or ("show" not in link and {*FORMER_FISHER_VALUES} & link.keys()):
         return PAGE, found | {"show": "rate"}
     return PAGE, found | ({"stage": "step"} if link.get("gradient") == "1" else {})

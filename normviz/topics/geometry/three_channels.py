@@ -22,7 +22,7 @@ INCOMING_GRADIENT = (1.0, 3.0, 0.0)
 LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
-STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "gradient": "3 Gradient", "step": "4 Take a step"}
+STAGES = {"normalize": "1 Normalize", "gradient": "2 Gradient", "step": "3 Take a step"}
 
 _LIMIT = 4.0
 _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
@@ -39,7 +39,7 @@ class ThreeChannelExample:
         DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
         control="drag",
     )  # fmt: skip
-    stage: str = choice("centre", STAGES, label="Stage")
+    stage: str = choice("normalize", STAGES, label="Stage")
 
     @property
     def x(self) -> np.ndarray:

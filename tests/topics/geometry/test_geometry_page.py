@@ -21,21 +21,21 @@ from normviz.topics.geometry.three_channels import (
 )
 
 SCRIPT = "pages/geometry.py"
-DRAGGED = {"x1 drag", "x2 drag", "x3 drag"}
+DRAGGED = {"x1 drag", "x2 drag", "x3 drag", "eps drag"}
 FIGURES = {
     "vectors": {"space", *DRAGGED},
     "rate": {"lengths", "effective"},
 }
 EXTREMES = {
     "vectors": (
-        {"x1": "2", "x2": "2", "x3": "2", "stage": "centre"},
-        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "divide"},
+        {"x1": "2", "x2": "2", "x3": "2", "stage": "normalize"},
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "normalize"},
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "gradient"},
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "step"},
         {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "gradient"},
         {"x1": "-3", "x2": "-3", "x3": "-3", "stage": "step"},
         {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "step"},
-        {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10", "stage": "divide"},
+        {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10", "stage": "normalize"},
         {"x1": "0", "x2": "1.5", "x3": "-0.75", "eps": "0", "stage": "step"},
     ),
     "rate": (
@@ -65,24 +65,19 @@ def test_every_panel(show, theme):
 @pytest.mark.parametrize(("show", "link"), [(show, link) for show, links in EXTREMES.items() for link in links])
 def test_every_extreme(show, link):
     at = open_page(show=show, **link)
-    assert set(plots(at)) - {"eps drag"} == FIGURES[show]
+    assert set(plots(at)) == FIGURES[show]
     words = re.sub(r"\(\S*\)|\[[^\]]*\]", "", " ".join([said(at), *texts(at.caption)]))
     assert not WRONG.search(words), words
 
 
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_control_that_means_something_is_offered(show):
-    at = open_page(show=show, stage="divide")
-    view = {"show": show, "stage": "divide"}
+    at = open_page(show=show)
+    view = {"show": show}
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox]
     offered = {widget.key.removeprefix(PREFIX).partition(" ")[0] for widget in widgets}
     offered |= {key.removesuffix(" drag") for key in plots(at) if key.endswith(" drag")}
     assert offered == {param.name for param in PARAMS if is_relevant(view, param.name)}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_epsilon_is_offered_from_the_stage_that_divides(stage):
-    assert ("eps drag" in plots(open_page(stage=stage, eps="1"))) == (stage != "centre")
 
 
 def test_every_value_belongs_somewhere_and_every_panel_is_there():
@@ -95,14 +90,13 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
     ("link", "panel", "stage"),
     [({"scheme": "layer"}, "rate", None), ({"show": "fisher", "length": "1"}, "rate", None),
      ({"show": "rate"}, "rate", None),
-     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "centre"),
-     ({"stage": "example"}, "vectors", "centre"),
-     ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre"),
-     ({"stage": "step"}, "vectors", "step"), ({"stage": "divide"}, "vectors", "divide")],
+     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "normalize"),
+     *(({"stage": stage}, "vectors", "normalize") for stage in ("example", "centre", "divide")),
+     ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "step"}, "vectors", "step")],
 )  # fmt: skip
 def test_links_of_before_open_what_is_nearest(link, panel, stage):
     at = open_page(**link)
-    assert set(plots(at)) - {"eps drag"} == FIGURES[panel]
+    assert set(plots(at)) == FIGURES[panel]
     assert stage is None or at.session_state[PREFIX + "stage"] == stage
     assert replaced(at) == []
 
@@ -130,7 +124,7 @@ def ends_of(at):
 @pytest.mark.parametrize("eps", ["0", "1e-05", "1", "10"])
 def test_the_picture_has_the_vectors_of_layer_norm(eps):
     x = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
-    drawn = ends_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps, stage="divide"))
+    drawn = ends_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps))
     xhat = torch.nn.functional.layer_norm(x, (3,), eps=float(eps)).numpy()
     assert set(drawn) == {"x", "v", "x̂"}
     for name, end in {"x": x.numpy(), "v": (x - x.mean()).numpy(), "x̂": xhat}.items():
@@ -146,25 +140,25 @@ def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
 
 def test_the_button_shows_one_stage_after_the_other_and_then_the_first():
     at = open_page()
-    for label, stage in (*(("Next stage", stage) for stage in list(STAGES)[1:]), ("Start again", "centre")):
+    for label, stage in (*(("Next stage", stage) for stage in list(STAGES)[1:]), ("Start again", "normalize")):
         (button,) = (each for each in at.button if each.label in ("Next stage", "Start again"))
         assert button.label == label
         at = sound(button.click().run())
         assert at.session_state[PREFIX + "stage"] == stage
         names = {name.partition(" ")[0] for name in ends_of(at)}
-        assert ("x̂" in names) == (stage in ("divide", "gradient"))
+        assert ("x̂" in names) == (stage != "step")
 
 
 def test_the_sentence_says_whether_the_end_is_on_the_circle():
     for eps, words in (
-        ("0", "on the **circle**"),
-        ("1e-05", "on the **circle**"),
+        ("0", "ends on the **circle**"),
+        ("1e-05", "ends on the **circle**"),
         ("1", "ε keeps x̂ inside the circle"),
     ):
         assert words in said(open_page(eps=eps, stage="divide"))
         gap = CIRCLE_RADIUS - np.linalg.norm(normalize_example([3, 1, -1], float(eps)).xhat)
-        assert ("on the" in words) == (gap < 1e-3)
-    assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2", stage="divide"))
+        assert ("ends" in words) == (gap < 1e-3)
+    assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2"))
 
 
 def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():

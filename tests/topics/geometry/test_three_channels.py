@@ -6,12 +6,11 @@ import pytest
 import torch
 
 from normviz.charts.palette import THEMES
-from normviz.topics.geometry.space_figures import draw_stage, draw_step
+from normviz.topics.geometry.space_figures import draw_gradient, draw_normalization, draw_step
 from normviz.topics.geometry.three_channels import (
     CIRCLE_RADIUS,
     INCOMING_GRADIENT,
     LEARNING_RATE,
-    STAGES,
     normalize_example,
     take_step,
 )
@@ -69,8 +68,7 @@ def test_three_equal_values_become_nothing():
 @pytest.mark.parametrize("x", [*EXAMPLES, [2.0, 2.0, 2.0], [0.0, 0.0, 0.0], [0.1, 0.0, 0.0]])
 def test_the_figures_are_valid_and_hold_all_vectors(theme, x):
     long, short = (take_step(times * np.array(x), 0.0) for times in (1.0, 0.5))
-    figures = [draw_stage(long, stage, theme) for stage in list(STAGES)[:-1]]
-    for figure in (*figures, draw_step(long, short, theme)):
+    for figure in (draw_normalization(long.before, theme), draw_gradient(long, theme), draw_step(long, short, theme)):
         go.Figure(figure.to_dict())
         reach = figure.layout["scene"]["xaxis"]["range"][1]
         for trace in figure.data:
@@ -78,13 +76,15 @@ def test_the_figures_are_valid_and_hold_all_vectors(theme, x):
             assert np.abs(ends).max() <= reach, trace.get("name")
 
 
-def test_each_stage_adds_to_the_picture():
-    names = [
-        {
-            trace["name"].partition(" ")[0]
-            for trace in draw_stage(take_step(EXAMPLES[0], 0.0), stage).data
-            if "name" in trace
-        }
-        for stage in list(STAGES)[:-1]
-    ]
-    assert names == [{"x", "v"}, {"x", "v", "x̂"}, {"x", "v", "x̂", "after", "∂L/∂x"}]
+def test_the_gradient_is_drawn_at_v_in_the_plane():
+    step = take_step(EXAMPLES[0], 0.0)
+    drawn = {
+        trace["name"]: np.array([trace[axis][-1] - trace[axis][0] for axis in "xyz"])
+        for trace in draw_gradient(step).data
+        if "name" in trace
+    }
+    assert set(drawn) == {"v", "x̂", "projection 1", "∂L/∂x"}
+    np.testing.assert_allclose(drawn["v"], step.before.v, atol=1e-12)
+    for arrow in drawn.values():
+        assert arrow.sum() == pytest.approx(0, abs=1e-12)
+    assert drawn["∂L/∂x"] @ drawn["v"] == pytest.approx(0, abs=1e-12)

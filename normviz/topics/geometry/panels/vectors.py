@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.core.settings import build_settings
 from normviz.core.text import typeset
-from normviz.topics.geometry.space_figures import draw_stage, draw_step
+from normviz.topics.geometry.space_figures import draw_gradient, draw_normalization, draw_step
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
     CIRCLE_RADIUS,
@@ -16,6 +16,7 @@ from normviz.topics.geometry.three_channels import (
     ForwardPass,
     ThreeChannelExample,
     format_vector,
+    normalize_example,
 )
 from normviz.ui.link import View, draw_segments
 from normviz.ui.settings import Controls
@@ -35,20 +36,39 @@ def show(view: View, theme: str) -> None:
     with left:
         drawn = draw_vectors(example, theme)
         show_figure(drawn.figure, "space", drawn.alt, drawn.height)
+        dragged = st.columns(4)
     with right:
         st.markdown(f"### {format_stage_headline(example)}")
         st.markdown(format_stage_explanation(example))
-        dragged = st.columns(2)
-    for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
-        with dragged[k % 2]:
+        if example.stage == "normalize":
+            st.table(tabulate_vectors(example), border="horizontal")
+    for column, name in zip(dragged, ("x1", "x2", "x3", "eps"), strict=True):  # last: the page follows what is dragged
+        with column:
             controls.draw(name)
 
 
 def draw_vectors(example: ThreeChannelExample, theme: str) -> DrawnFigure:
     """Draw the vectors of the example's stage in space, with a text alternative."""
     long, short = example.take_steps()
-    figure = draw_step(long, short, theme) if example.stage == "step" else draw_stage(long, example.stage, theme)
-    return DrawnFigure(figure, _format_alt_text(long, short, example.stage), "min(29rem, 72vw, 58vh)")
+    if example.stage == "normalize":
+        figure = draw_normalization(long.before, theme)
+    elif example.stage == "gradient":
+        figure = draw_gradient(long, theme)
+    else:
+        figure = draw_step(long, short, theme)
+    return DrawnFigure(figure, _format_alt_text(long, short, example.stage), "min(25rem, 60vw, 50vh)")
+
+
+def tabulate_vectors(example: ThreeChannelExample) -> dict[str, list[str]]:
+    """Return {title: cells} of a table of x, v and x̂: their three numbers, mean and length."""
+    one = normalize_example(example.x, example.eps)
+    arrows = {"**x**": one.x, "**v** = x − μ": one.v, "**x̂** = v / s": one.xhat}
+    return {
+        "Arrow": list(arrows),
+        "Three numbers": [format_vector(each) for each in arrows.values()],
+        "Mean": [typeset(round(float(each.mean()), 9), 3) for each in arrows.values()],
+        "Length": [typeset(float(np.linalg.norm(each)), 3) for each in arrows.values()],
+    }
 
 
 def _choose_stage(stage: str) -> None:
@@ -68,12 +88,9 @@ def format_stage_headline(example: ThreeChannelExample) -> str:
     (long, short), stage = example.take_steps(), example.stage
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
-    if stage == "centre":
-        return "Subtracting the mean moves x onto a plane."
-    if stage == "divide" and not _is_shortened_by_eps(long.before):
-        return "Dividing keeps the direction, not the length."
-    if stage == "divide":
-        return "ε keeps x̂ inside the circle."
+    if stage == "normalize":
+        is_inside = _is_shortened_by_eps(long.before)
+        return "ε keeps x̂ inside the circle." if is_inside else "Layer norm keeps only the direction of v = x − μ."
     if long.angle < TURN_TOLERANCE:
         return "Here a gradient step does not turn the vector."
     if stage == "gradient":
@@ -86,15 +103,12 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
     """Return the explanation of the example's stage below its picture, in sentences."""
     (long, short), stage = example.take_steps(), example.stage
     one = long.before
-    if stage == "centre":
+    if stage == "normalize":
+        is_inside = _is_shortened_by_eps(one)
+        about = "" if is_inside else ", nearly the standard deviation σ"
         return (
-            f"The example **x** = {format_vector(one.x)} has the mean μ = {typeset(one.mean, 3)}. Subtract μ from "
-            f"each number: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on "
-            "one **plane**. All x on the dotted line have the same v."
-        )
-    if stage == "divide":
-        return (
-            f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {format_vector(one.xhat)}. "
+            f"- Subtract the mean μ = {typeset(one.mean, 3)} from each number: x moves straight to **v**, in the "
+            f"**plane** of arrows with sum 0.\n- Divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}{about}: "
             + _describe_xhat_position(one, example.eps)
         )
     if not one.v.any():
@@ -132,14 +146,13 @@ def format_stage_explanation(example: ThreeChannelExample) -> str:
 
 
 def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
-    """Describe in a sentence where x̂ lies: on the circle of radius √3, inside it or at the origin."""
+    """Describe in a clause where x̂ ends: on the circle of radius √3, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_shortened_by_eps(forward):
-        return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
+        return f"x̂ has the length {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the circle’s radius √3."
     return (
-        "The mean of all x̂² is 1, so x̂ has the length √3: it ends on the **circle**. All v in this direction have "
-        "the same x̂."
+        "v becomes **x̂**, which ends on the **circle** of radius √3 = 1.73.\n- Every x in the blue wall has the same x̂."
     )
 
 
