@@ -10,7 +10,7 @@ from normviz.charts.palette import HUES, THEMES
 from normviz.charts.style import apply_chart_style
 from normviz.core.fields import FULL, OWN, Rule
 from normviz.core.scheme import Scheme
-from normviz.describe.problems import GAP_LIMIT, name_axis
+from normviz.describe.problems import name_axis
 from normviz.topics.model.channels import ChannelComparison
 from normviz.topics.model.reported import ReportedLayer
 
@@ -46,28 +46,24 @@ def draw_channels(averages: ChannelComparison, theme: str = "light") -> Figure:
 
 
 def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
-    """Return a bar chart of the changes by eval(), in percent: the first entry of `gaps`, then the largest others.
+    """Return a bar chart of changes by eval(), in standard deviations: the first of `gaps`, then the largest others.
 
-    The first entry is the model's, and has another colour.
+    The first is the model's, and has another colour.
     """
     colours, figure = THEMES[theme], Figure()
     first, *others = gaps
     largest = sorted(others, key=lambda name: -gaps[name])[:8]
     names = [first, *(name for name in others if name in largest)]
     labels = [_shorten_layer_name(name) for name in names]
-    percent = [100 * gaps[name] for name in names]
+    changes = [gaps[name] for name in names]
     figure.add_bar(
-        x=percent, y=list(range(len(names))), orientation="h", showlegend=False,
+        x=changes, y=list(range(len(names))), orientation="h", showlegend=False,
         marker={"color": [colours.inference, *[colours.muted] * len(names[1:])]},
-        text=[f"{value:.0f}%" for value in percent], textposition="outside", cliponaxis=False, hoverinfo="skip",
+        text=[f"{value:.2f}" for value in changes], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    limit = 100 * GAP_LIMIT
-    figure.add_shape(type="line", x0=limit, x1=limit, y0=-0.6, y1=0.5, line={"color": colours.ink, "width": 3})
-    figure.update_xaxes(title={"text": "change in % of standard deviation", "standoff": 4})
-    figure.update_xaxes(range=[0, 1.15 * max(*percent, limit)])
-    apply_chart_style(figure, colours, {"t": 22, "b": 42})
-    text = f"limit: {limit:.0f}%, for the model only"
-    figure.add_annotation(x=limit, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom")
+    figure.update_xaxes(title={"text": "change, in standard deviations", "standoff": 4})
+    figure.update_xaxes(range=[0, 1.15 * max(changes)])
+    apply_chart_style(figure, colours, {"t": 10, "b": 42})
     places = {"tickvals": list(range(len(names))), "ticktext": labels}
     figure.update_yaxes(**places, autorange="reversed", automargin=True, showgrid=False)
     return figure

@@ -107,7 +107,7 @@ def show_model(model: ReportedModel, theme: str) -> None:
         gaps = {wording.name_bar(layer): layer.gap for layer in model.layers if layer.gap is not None}
         changed = sum(gap > wording.NEGLIGIBLE for gap in gaps.values())
         if changed and model.gap is not None:
-            heading = f"eval() changes {changed} of {len(gaps)} normalizations, and so the model’s outputs"
+            heading = f"eval() changes {changed} of {len(gaps)} normalizations, and through them the model’s outputs"
             _show_picture(draw_layer_gaps({wording.WHOLE_MODEL: model.gap} | gaps, theme), heading)
         show_problems([each for each in findings if not each.problem.is_mistake], "")
 

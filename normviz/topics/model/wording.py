@@ -52,11 +52,12 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
 
 
 def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
-    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "–" for neither."""
+    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "–" for none."""
     found = dict.fromkeys(finding.problem for finding in model.find_problems(row.name if row else ""))
     if mistakes := [each.title for each in found if each.is_mistake]:
         return f"⚠ {'; '.join(mistakes)}"
-    return "; ".join(each.title for each in found) or "–"
+    shares = row is not None and shares_problem(row, model)
+    return "; ".join(each.title for each in found) or ("changed by eval(), too" if shares else "–")
 
 
 def name_bar(layer: ReportedLayer) -> str:

@@ -44,14 +44,15 @@ def test_the_page_opens_on_an_example_with_its_problems():
     assert "**Problem.** eval() replaces the batch's mean and variance" in words[words.index("### Whole model") :]
     assert "https://github.com/pytorch/vision/issues/2079" in words
     assert at.code[0].value == "torch.optim.swa_utils.update_bn(loader, model)"
-    assert plots(at)["channels"]["figure"]["data"][0]["text"][:2] == ["204%", "80%"]
+    assert plots(at)["channels"]["figure"]["data"][0]["text"][:2] == ["2.04", "0.80"]
     assert "norm (group norm)" in plots(at)["channels"]["figure"]["layout"]["yaxis"]["ticktext"]
     (table,) = at.dataframe
     assert list(table.value["Layer"]) == [
         "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
     assert list(table.value["Problem"]) == [
-        "⚠ eval() changes outputs a lot", "⚠ frozen, but averages change", *["–"] * 5, "⚠ batch too small",
+        "⚠ eval() changes outputs a lot", "⚠ frozen, but averages change", *["changed by eval(), too"] * 4, "–",
+        "⚠ batch too small",
     ]  # fmt: skip
     assert list(table.value["Normalization"]) == ["–", *["Batch norm"] * 5, "Group norm", "Batch norm"]
 
