@@ -1,17 +1,15 @@
-"""A player: a position that advances with the browser's clock, with buttons, speed and slider.
+"""A player: a position that advances with the browser's clock, with buttons and a slider.
 
 While it plays, only the content at the position is run again, so that nothing flickers.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import RLock
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-from normviz.ui.locks import make_widget_arguments
 
 TICK_SECONDS = 0.3
 """Seconds between two pictures during playback."""
@@ -34,13 +32,12 @@ class Player:
     Attributes:
         prefix: of the page's keys in the session. `prefix + "playing"` holds the name of the running player; it is
             not in the link, so that an opened page is paused.
-        name: the position is at `prefix + name`, and a chosen speed at `prefix + "pace"`; both are in the page's link.
+        name: the position is at `prefix + name`, which is in the page's link.
         label: of the slider.
         last: the final position.
         period: seconds between two pictures during playback.
-        speeds: numbers of positions by which one tick may advance. A single one needs no control. If all are above 1,
-            a single step is too small to see, and has no buttons.
-        note: what plays, in a few words beside the buttons.
+        speed: number of positions by which one tick advances. If it is above 1, a single step is too small to see, and
+            has no buttons.
     """
 
     prefix: str
@@ -48,8 +45,7 @@ class Player:
     label: str
     last: int
     period: float = TICK_SECONDS
-    speeds: Sequence[int] = (1,)
-    note: str = ""
+    speed: int = 1
 
     @property
     def position(self) -> int:
@@ -80,12 +76,12 @@ class Player:
         follow()
 
     def tick(self, now: float) -> None:
-        """Advance by as many positions as the speed, if the player plays and a tick is due at `now` (seconds)."""
+        """Advance by `speed` positions, if the player plays and a tick is due at `now` (seconds)."""
         state = st.session_state
         with self._position_lock:
             if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
                 state[self._make_key("ticked")] = now
-                self._store_position(self.position + state.get(self.prefix + "pace", self.speeds[0]))
+                self._store_position(self.position + self.speed)
                 if self.position >= self.last:
                     stop_playing(self.prefix)
 
@@ -118,8 +114,7 @@ class Player:
 
     def _make_container_key(self, part: str) -> str:
         """Return the key of the player's container `part`; for a single button frame.css puts the slider beside it."""
-        is_alone = min(self.speeds) > 1 and len(self.speeds) == 1 and not self.note
-        return self._make_key(f"alone {part}" if is_alone else part)
+        return self._make_key(f"alone {part}" if self.speed > 1 else part)
 
     def _draw_buttons(self) -> None:
         key = self._make_container_key("player")
@@ -130,19 +125,11 @@ class Player:
                 type="primary",
             )  # fmt: skip
             moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Rewind": ("replay", -self.last)}
-            for label, (icon, by) in moves.items() if min(self.speeds) == 1 else ():
+            for label, (icon, by) in moves.items() if self.speed == 1 else ():
                 move = (self.move, by)
                 st.button(
                     label, self._make_key(label), icon=f":material/{icon}:", on_click=self._press_button, args=move
                 )
-            if len(self.speeds) > 1:
-                st.segmented_control(
-                    "Speed", self.speeds, **make_widget_arguments(self.prefix + "pace"), required=True,
-                    format_func="{} ×".format,
-                    label_visibility="collapsed",
-                )  # fmt: skip
-            if self.note:
-                st.caption(self.note, width="content")
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
         """Call `act(*by)`, the action of a pressed button, once, even if a busy browser sends the press twice."""

@@ -47,7 +47,8 @@ HIDDEN_PARTS = {
         "Headline and numbers",
         f"{_HEADLINE}, {_HEADLINE} + .stElementContainer:has(> .stMarkdown), .st-key-takeaway .stMarkdown, "
         ".st-key-verdict, .st-key-lead .stMarkdown, .nv-readout, .nv-stages, .nv-labels :is(.nv-note, line), "
-        ".nv-hollow, .nv-pairs > div:not(.used), .st-key-update, .stColumn:has(> * > * > .st-key-element)",
+        ".nv-hollow, .nv-pairs > div:not(.used), .st-key-batch .traceanswer, .st-key-update, "
+        ".stColumn:has(> * > * > .st-key-element)",
     ),
     "first": HiddenPart("First figure", ".st-key-now, :has(> .st-key-case), .stColumn:has(> * > * > .st-key-chain)"),
     "more": HiddenPart(

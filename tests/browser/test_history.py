@@ -19,7 +19,7 @@ SET = {
     "gradients": ("show=formula", "Formula", "Step by step"),
     "invariance": ("panel=delta", "Effect of δ", "The case only"),
     "model": ("source=llama", "Example: a Llama block", "Example: a ResNet after 5 batches"),
-    "running": ("panel=wrong", "What goes wrong", "Training or inference"),
+    "running": ("panel=wrong", "What goes wrong", "Outputs"),
     "weights": ("show=spectral", "Spectral norm: how far can a layer stretch?", "Weight norm: faster training?"),
     "why": ("show=whitening", "Whitening", "Learning"),
 }

@@ -35,8 +35,8 @@ class Played:
 
 PLAYED = {
     "stream": Played(
-        "running?step=20", "step", "Batches seen", running.Page().step, 20, ("batch", "stream"), "gd.data[3].x[0]",
-        (),
+        "running?step=20", "step", "Training batches seen", running.Page().step, 20,
+        ("batch", "stream"), "gd.data[3].x[0]", (),
     ),
     "descent": Played(
         "weights?step=20", "step", "Training step", weights.Page().step, 20,
@@ -180,8 +180,8 @@ def test_a_control_keeps_the_place_while_it_plays_and_a_press_in_a_busy_browser_
     shown.press("Play")
     shown.wait_beyond(shown.played.start + 2)
     places = [shown.place()]
-    shown.page.get_by_text("5 ×", exact=True).click()
-    shown.page.wait_for_selector("[aria-checked=true] >> text=5 ×")
+    shown.page.get_by_role("radio", name="Inference", exact=True).click()
+    shown.page.wait_for_selector("[aria-checked=true] >> text=Inference")
     shown.watch()
     shown.wait_beyond(shown.place())
     shown.button("Pause").evaluate(BUSY)

@@ -1,9 +1,12 @@
 """Training and inference in a browser: the digits, the switch by keyboard and finger, and what mistakes cost."""
 
+import numpy as np
 import pytest
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
+
+from normviz.topics.running.stream_figures import ANSWER_UID
 
 SHIFTS = """
 window.shifts = 0;
@@ -49,8 +52,8 @@ def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
     page.wait_for_url("**mode=inference**")
     settle(page)
     after = page.evaluate(MARKERS)
-    assert sorted(before) == ["x̂ in training"]
-    assert sorted(after) == ["x̂ in inference", "x̂ in training"]
+    assert sorted(before) == sorted(after) == ["x̂ in inference", "x̂ in training"]
+    assert [np.isfinite(np.array(each["x̂ in inference"]["y"], float)).sum() for each in (before, after)] == [1, 8]
     assert after["x̂ in training"]["y"] == before["x̂ in training"]["y"]  # the same examples
     assert after["x̂ in inference"]["y"] != before["x̂ in training"]["y"]
     expect(used).to_contain_text("Running averages")
@@ -60,6 +63,17 @@ def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
     settle(page)
     assert filled(page) == ["x̂ in inference"]
     assert page.evaluate("window.shifts") < 0.05
+
+
+def test_a_link_hides_the_output_in_inference_with_the_numbers(server, new_page):
+    page = new_page
+    hollow = page.locator(f".st-key-batch .trace{ANSWER_UID}")
+    for link, is_hidden in (("running?digit=2", False), ("running?digit=2&hide=answer", True)):
+        visit(page, f"{server}/{link}")
+        page.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
+        settle(page)
+        expect(hollow).to_have_count(1)
+        assert (hollow.evaluate("each => getComputedStyle(each).display") == "none") == is_hidden
 
 
 def test_a_finger_switches(server, phone):
@@ -82,14 +96,15 @@ def test_the_first_screen_has_the_switch_and_the_values_that_it_changes(server, 
     settle(page)
     for part in (
         page.get_by_role("radio", name="Inference", exact=True),
-        page.get_by_role("heading", level=3),
+        page.get_by_role("heading", level=3).first,
         page.locator(".st-key-batch .nv-graph"),
         page.locator(".nv-pairs"),
         page.get_by_role("button", name="Play", exact=True),
     ):
         expect(part).to_be_in_viewport(ratio=1)
     switch, digits, play = (
-        page.locator(f".st-key-{key}").first.bounding_box()["y"] for key in ("mode", "batch", "running-step-player")
+        page.locator(f".st-key-{key}").first.bounding_box()["y"]
+        for key in ("mode", "batch", "running-step-alone-player")
     )
     assert switch < digits < play
     found = page.evaluate(CONTROLS)

@@ -21,9 +21,8 @@ def script():
 
     from normviz.ui.player import Player
 
-    for key, value in (("demo at", 4), ("demo pace", 2)):
-        st.session_state.setdefault(key, value)
-    Player("demo ", "at", "Place", 10, speeds=(1, 2)).show(lambda position: st.markdown(f"twice: {2 * position}"))
+    st.session_state.setdefault("demo at", 4)
+    Player("demo ", "at", "Place", 10).show(lambda position: st.markdown(f"twice: {2 * position}"))
 
 
 @pytest.fixture
@@ -57,7 +56,6 @@ def plays(at):
 def test_it_opens_where_the_session_says_and_stands_still(at):
     assert (shown(at), plays(at)) == (4, False)
     assert [button.label for button in at.button] == ["Play", "Back", "Step", "Rewind"]
-    assert at.segmented_control[0].options == ["1 ×", "2 ×"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +117,7 @@ def test_what_has_played_is_dragged_from_where_it_stopped(at, place):
 
 
 def test_of_two_players_on_a_page_one_plays(monkeypatch):
-    held = {f"demo {name}": value for name, value in (("at", 3), ("to", 3), ("pace", 1), ("playing", None))}
+    held = {f"demo {name}": value for name, value in (("at", 3), ("to", 3), ("playing", None))}
     monkeypatch.setattr(module.st, "session_state", held)
     first, second = (Player("demo ", name, name, LAST) for name in ("at", "to"))
     first.play()
@@ -137,27 +135,19 @@ def test_of_two_players_on_a_page_one_plays(monkeypatch):
 
 @pytest.fixture
 def held(monkeypatch):
-    """The session of a page that plays at two positions a tick, shown at second 100."""
-    held = {"demo at": 5, "demo pace": 2, "demo playing": "at", "demo at ticked": 100.0}
+    """The session of a page that plays, shown at second 100."""
+    held = {"demo at": 5, "demo playing": "at", "demo at ticked": 100.0}
     monkeypatch.setattr(module.st, "session_state", held)
     return held
 
 
 def test_a_tick_moves_on_by_the_speed_and_the_last_one_ends_it(held):
-    player = Player("demo ", "at", "Place", LAST)
+    player = Player("demo ", "at", "Place", LAST, speed=2)
     found = []
     for number in range(1, 5):
         player.tick(100 + number * TICK_SECONDS)
         found.append((player.position, player.is_playing))
     assert found == [(7, True), (9, True), (LAST, False), (LAST, False)]
-
-
-def test_the_speed_holds_from_the_next_tick(held):
-    player = Player("demo ", "at", "Place", 100)
-    for number, pace in enumerate((1, 10, 5), 1):
-        held["demo pace"] = pace
-        player.tick(100 + number * TICK_SECONDS)
-    assert player.position == 5 + 1 + 10 + 5
 
 
 def test_a_run_of_the_page_between_two_ticks_is_none(held):
@@ -167,7 +157,7 @@ def test_a_run_of_the_page_between_two_ticks_is_none(held):
 
 
 def test_a_tick_that_comes_late_does_not_run_ahead(held):
-    player = Player("demo ", "at", "Place", LAST)
+    player = Player("demo ", "at", "Place", LAST, speed=2)
     places = []
     for now in (
         100 + 3.4 * TICK_SECONDS,

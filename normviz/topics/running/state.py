@@ -16,19 +16,16 @@ from normviz.ui.settings import Controls
 PAGE = "running"
 PREFIX = PAGE + " "
 
-PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "companions": "Other examples"}
+PANELS = {"switch": "Outputs", "wrong": "What goes wrong", "companions": "Other examples"}
 """The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("mode", "digit", "step", "pace", "drift", "statistic", "window"), ("switch",)),
+    **dict.fromkeys(("mode", "digit", "step", "drift", "statistic", "window"), ("switch",)),
     "mistakes": ("wrong",),
     **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
     **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
 }
 """The panels of each value that does not belong to all of them."""
-
-PACES = (1, 5)
-"""Batches per move of the player."""
 
 MISTAKES = {"all": "All", "eval": "Forgotten eval()", "momentum": "Momentum"}
 """Groups of cases in "What goes wrong"."""
@@ -54,7 +51,6 @@ class Page(Setting):
     )
     unit: int = integer(1, 1, UNITS, label="Neuron", control="segments")
     step: int = integer(60, 0, BATCHES)
-    pace: int = number_choice(1, PACES)
     statistic: str = choice(
         "both", {"both": "Both", "mean": "Mean", "variance": "Variance"}, label="Running averages of"
     )
@@ -93,7 +89,7 @@ def translate_former_link(link: Mapping[str, str]) -> tuple[str, dict[str, str]]
     panel = link.get("panel", "wrong" if "wrong" in link else "switch")
     nearest = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
     return PAGE, ({"panel": nearest.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
-        name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
+        name: value for name, value in link.items() if name not in ("panel", "wrong", "devices", "pace")
     }
 
 

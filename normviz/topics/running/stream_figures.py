@@ -15,6 +15,9 @@ from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
 
+ANSWER_UID = "answer"
+"""Plotly's id of the outputs in inference while the mode is training, which a link hides with the numbers."""
+
 
 @dataclass(frozen=True)
 class TrackedStatistic:
@@ -107,7 +110,8 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     figure.update_layout(images=images)
     # An axis without a trace is not drawn.
     figure.add_scatter(x=[None], y=[None], mode="markers", hoverinfo="skip", row=1, col=1)
-    places = np.arange(count)
+    places, legend = np.arange(count), {}
+    modes = {"training": "in training", "inference": "in inference, eval()"}
     for name in sorted(batch.outputs, key=lambda name: name == mode):
         values, on = batch.outputs[name], name == mode
         colour = getattr(colours, name) if on else colours.muted
@@ -120,6 +124,7 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
         marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol} | ({} if on else {"line": {"width": 2}})
+        legend[name] = f'<span style="color: {colour}">{MODE_MARKERS[name][on]}</span> {modes[name]}'
         texts = [format_output(value) if on or place == followed_digit else "" for place, value in enumerate(values)]
         written = {"text": texts, "textfont": {"color": colour}}
         gaps = sum(values - other for other in batch.outputs.values())
@@ -127,28 +132,28 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
         written["textposition"] = np.where(above, "top center", "bottom center").tolist()
         figure.add_scatter(
             x=x, y=values, mode="markers+text", marker=marker, name=f"x̂ in {name}", hovertemplate="%{y:.2f}",
-            row=2, col=1, **written,
+            row=2, col=1, **written, **({"uid": ANSWER_UID} if mode == "training" and not on else {}),
         )  # fmt: skip
     frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
-    modes = {"training": "training", "inference": "inference (eval())"}
-    shown = ", ".join(
-        f"{MODE_MARKERS[name][name == mode]} {words}" for name, words in modes.items() if name in batch.outputs
-    )
     room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    title = make_axis_title(f"{count} of {batch.size} · {shown}" if count < batch.size else shown)
+    title = make_axis_title("   ".join(legend[name] for name in modes if name in legend))
     figure.update_xaxes(**ticks, showticklabels=False, title=title, row=2, col=1)
     figure.add_annotation(
-        text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
+        text="digit", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
     )
+    if count < batch.size:
+        figure.add_annotation(
+            text=f"+ {batch.size - count}<br>more", xref="paper", x=1, xanchor="left", yref="y", y=0, showarrow=False
+        )
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
     high = 1.25 * batch.span or 1.0  # room for the values
     outputs = {"range": [-high, high], "nticks": 5, "showgrid": False, "fixedrange": True}
-    figure.update_yaxes(**outputs, title=make_axis_title("output x̂"), row=2, col=1)
+    figure.update_yaxes(**outputs, title=make_axis_title("x̂ of one neuron"), row=2, col=1)
     figure.update_layout(showlegend=False)
-    return apply_chart_style(figure, colours, {"t": 4, "b": 36, "l": 55}, zero_lines="y")
+    return apply_chart_style(figure, colours, {"t": 4, "b": 36, "l": 55, "r": 48}, zero_lines="y")
 
 
 def format_output(value: float) -> str:

@@ -35,7 +35,7 @@ ABOVE_ONE = 1 + 1e-9
 def show_weight_norm(view: View, theme: str) -> None:
     """Show SGD with and without weight norm: the paths of w, the losses, and the lengths of w and v."""
     runs = state.get_descent_paths(build_settings(Setting, view))
-    Player(state.PREFIX, "step", "Training step", STEPS, speeds=(5,)).show(partial(_show_steps, runs, view, theme))
+    Player(state.PREFIX, "step", "Training step", STEPS, speed=5).show(partial(_show_steps, runs, view, theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
@@ -198,7 +198,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
     w = state.get_layer_weights(view["layer"], view["trained"], view["seed"])
     run = run_power_iteration(flatten_to_matrix(w), state.ITERATION_COUNT, view["seed"])
     pairs, values = state.get_stretch_ratios(w, view["layer"], view["seed"])
-    Player(state.PREFIX, "iteration", "Step of the power iteration", state.ITERATION_COUNT, speeds=(2,)).show(
+    Player(state.PREFIX, "iteration", "Step of the power iteration", state.ITERATION_COUNT, speed=2).show(
         partial(_show_division, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
     st.markdown(_describe_bounds(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))

@@ -21,9 +21,10 @@ from normviz.topics.running import stream as running
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.figures import draw_strips
 from normviz.topics.running.modes import MODES
-from normviz.topics.running.state import PACES, PANELS, PARAMS, PREFIX, is_relevant
+from normviz.topics.running.state import PANELS, PARAMS, PREFIX, is_relevant
 from normviz.topics.running.stream import Setting
 from normviz.topics.running.stream_figures import (
+    ANSWER_UID,
     BatchOutputs,
     TrackedStatistic,
     draw_batch,
@@ -53,7 +54,7 @@ def press(at, name):
 
 def step_of(at):
     """Where the stream is: in the session, and on its slider."""
-    slider = next(slider for slider in at.slider if slider.label == "Batches seen")
+    slider = next(slider for slider in at.slider if slider.label == "Training batches seen")
     assert slider.value == at.session_state[PREFIX + "step"]
     return slider.value
 
@@ -61,7 +62,7 @@ def step_of(at):
 def pairs(at):
     """Mean and variance as they stand beside the digits, by whose they are."""
     (shown,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
-    found = re.findall(r"</em>. ([^<]*)</b><span>mean ([^<]*)</span><span>variance ([^<]*)</span>", shown)
+    found = re.findall(r"</em>. ([^<]*)</b><span>mean ([^,]*), variance ([^<]*)</span>", shown)
     return {name: (mean, variance) for name, mean, variance in found}
 
 
@@ -128,10 +129,12 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     assert np.abs(expected["training"] - expected["inference"]).max() > 0.02
     for mode, at in shown.items():
         drawn = {trace["name"]: trace for trace in traces(at, "batch") if "name" in trace}
-        seen_modes = [mode] if mode == "training" else [mode, "training"]  # those chosen so far, the current one first
-        assert {name for name in drawn if name.startswith("x̂ in")} == {f"x̂ in {name}" for name in seen_modes}
-        for name in seen_modes:
+        assert {name for name in drawn if name.startswith("x̂ in")} == {f"x̂ in {name}" for name in MODES}
+        for name in MODES:
             values, trace = expected[name], drawn[f"x̂ in {name}"]
+            if (name, mode) == ("inference", "training"):  # not chosen yet: the followed digit's only
+                values = np.where(np.arange(8) == 3, values, np.nan)
+                assert trace["uid"] == ANSWER_UID
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
@@ -141,9 +144,17 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
         label = running.load_digit_split()[1][running.sample_batch_indices(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
         values = {name: format_output(expected[name][3]) for name in MODES}
-        assert f"In the frame the {followed}: x̂ in training {values['training']}" in plots(at)["batch"]["alt"]
-        said = ", ".join(f"{values[name]} in {name}" for name in seen_modes)
-        assert f"### The {followed}: x = {format_output(x[3])}, output x̂ = {said}." in texts(at.markdown)
+        other = f"; x̂ in inference {values['inference']}." if mode == "inference" else "."
+        assert f"In the frame the {followed}: x̂ in training {values['training']}{other}" in plots(at)["batch"]["alt"]
+        this, other = sorted(MODES, key=lambda name: name != mode)
+        words = f"x̂ = {values[this]} in {this}, but {values[other]} in {other}."
+        if values[this] == values[other]:
+            words = f"x̂ = {values[this]} in training and in inference."
+        assert f"### The framed {label} gives {words}" in texts(at.markdown)
+        (cards,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
+        assert f"<p>x = {format_output(x[3])}: what a neuron computes from the framed {label}<br>" in cards
+        assert "√(variance + 0.1)" in cards
+        assert re.findall(r"→ x̂ = (\S+) in (\w+)", cards) == [(values[name], name) for name in MODES]
 
 
 def test_outputs_of_inference_stay_once_it_was_chosen():
@@ -223,9 +234,8 @@ def test_a_panel_has_titles_on_its_axes():
 
 
 def test_no_position_has_other_words():
-    at = open_page(step="31")
-    words = [caption.value for caption in at.caption]
-    assert [caption.value for caption in press(at, "Step").caption] == words  # in another line they moved the page
+    words = [[caption.value for caption in open_page(step=step).caption] for step in ("31", "32")]
+    assert words[0] == words[1]  # in another line they moved the page
 
 
 def test_before_the_first_batch():
@@ -249,7 +259,7 @@ def test_every_control_is_offered():
 def test_links_of_before_open_what_they_opened():
     for link, panel in (
         ({}, "switch"),
-        ({"step": "20"}, "switch"),
+        ({"step": "20", "pace": "5"}, "switch"),
         ({"wrong": "shift"}, "wrong"),
         ({"panel": "wrong", "wrong": "one"}, "wrong"),
         ({"panel": "noise"}, "companions"),
@@ -271,13 +281,9 @@ def test_both_conventions_keep_one_average_of_the_mean():
     assert any("share of the new batch" in text for text in texts(open_page().caption))
 
 
-def test_step_back_and_reset():
-    at = open_page(step="199")
-    for name, expected in (("Step", 200), ("Step", 200), ("Back", 199), ("Rewind", 0), ("Back", 0), ("Step", 1)):
-        at = press(at, name)
-        assert step_of(at) == expected
-        assert at.query_params["step"] == str(expected)
-    at = sound(at.slider[0].set_value(77).run())
+def test_the_slider_moves_the_stream():
+    at = sound(open_page(step="199").slider[0].set_value(77).run())
+    assert at.query_params["step"] == "77"
     assert step_of(at) == 77
     assert at.query_params["step"] == "77"
     assert len(np.asarray(traces(at, "stream")[0]["y"])) == 77
@@ -313,8 +319,8 @@ def test_the_stream_ends_where_the_core_does():
     seen = running.trace_stream(Setting())
     end = len(seen.mean)
     averages = compute_running_averages(seen.mean, seen.variance, Setting().element_count, CONVENTIONS["pytorch"], 0.1)
-    for step in (end - 1, end, end + 1):
-        at = press(open_page(step=str(step)), "Step")
+    for step in (end, end + 1):
+        at = open_page(step=str(step))
         assert (step_of(at), at.slider[0].max) == (end, end)
         assert pairs(at)["Running averages"][0] == format_decimals(averages.mean[-1, 0])
         assert (len(np.asarray(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
@@ -369,12 +375,11 @@ def test_in_a_batch_of_one_there_are_no_others(layer):
 
 
 def test_a_bad_link_is_mended_with_a_note():
-    at = open_page(batch="1000", layer="cnov", pace="4")
+    at = open_page(batch="1000", layer="cnov")
     assert {
         "Batch size: 1000 is too large; 128 is used.",
         "Layer: cnov is not one of the choices; Conv is used.",
     } <= set(replaced(at))
-    assert at.session_state[PREFIX + "pace"] in PACES
 
 
 @settings(max_examples=12)

@@ -82,7 +82,7 @@ def show_graph(view: View, theme: str) -> None:
             if STEPS[step] == "dmean" and added:
                 st.caption(NO_FOURTH_PATH)
 
-    Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
+    Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS).show(show)
 
 
 def get_step_heading(values: ChainValues, step: str) -> str:

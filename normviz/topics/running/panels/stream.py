@@ -1,4 +1,4 @@
-"""The panel "Training or inference": a batch in both modes, and the statistics of each over a stream."""
+"""The panel "Outputs": a batch in both modes, and the statistics of each over a stream."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import TEXT_COLOURS, THEMES
-from normviz.core.text import join_words
+from normviz.core.text import join_words, typeset
 from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Convention, RunningAverages, format_update
 from normviz.topics.running.modes import MODES, StreamBatch, compute_batch_at, compute_max_output
-from normviz.topics.running.state import PACES, PREFIX, build_stream_setting, compute_page_averages, get_stream_trace
+from normviz.topics.running.state import PREFIX, build_stream_setting, compute_page_averages, get_stream_trace
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
     MODE_MARKERS,
@@ -27,7 +27,7 @@ from normviz.web.components.plot import show_figure
 from normviz.web.plot_message import DrawnFigure
 
 COMPARES = PREFIX + "compares"
-"""Key in the session: True once inference was chosen. Until then its outputs are hidden."""
+"""Key in the session: True once inference was chosen. Until then its outputs are drawn for the followed digit only."""
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 """Names of the places of the shown digits."""
@@ -47,24 +47,24 @@ def show(view: View, theme: str) -> None:
         st.markdown("**Mode:**", width="content")
         draw_segments(PREFIX + "mode", "Mode of the layer", MODES)
     picture = partial(show_stream, view, seen, averages, theme)
-    note = "Play: more mini-batches come"
-    Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES, note=note).show(picture)
+    Player(PREFIX, "step", "Training batches seen", BATCHES, speed=5).show(picture)
 
 
 def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, theme: str, position: int) -> None:
     """Show the batch at a position with both modes' statistics, then the statistics over the stream up to it."""
     batch = compute_batch_at(build_stream_setting(view), stream_trace, averages, position, view["eps"])
-    if not st.session_state.get(COMPARES):
-        batch = replace(batch, output={view["mode"]: batch.output[view["mode"]]})
+    drawn = batch if st.session_state.get(COMPARES) else keep_followed_inference(batch, view["digit"])
     with st.container(key="now"):
         st.markdown(f"### {describe_outputs(view, batch)}")
-        left, right = st.columns([3, 1], gap="small", vertical_alignment="center")
+        left, right = st.columns([5, 2], gap="small", vertical_alignment="center")
         with left:
-            digits = draw_digits(view, stream_trace, averages, batch, theme)
+            digits = draw_digits(view, stream_trace, averages, drawn, theme)
             show_figure(digits.figure, "batch", digits.alt, digits.height)
         with right:
             st.html(format_statistics_html(view, batch, theme))
     with st.container(key="below"):
+        share = typeset(100 * view["share"])
+        st.markdown(f"### Each batch moves the running averages {share}% of the way to its mean and variance.")
         left, right = st.columns([3, 2], gap="medium")
     with left:
         course = draw_statistics_so_far(view, stream_trace, averages, position, theme)
@@ -73,16 +73,34 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
         _show_update(CONVENTIONS[view["framework"]], view, stream_trace, averages, position, theme)
 
 
+def keep_followed_inference(batch: StreamBatch, followed_digit: int) -> StreamBatch:
+    """Return a batch whose outputs in inference are NaN, except for the followed digit."""
+    is_followed = np.arange(len(batch.x))[:, None] == followed_digit
+    hidden = {
+        mode: np.where(is_followed, values, np.nan) for mode, values in batch.output.items() if mode != "training"
+    }
+    return replace(batch, output=batch.output | hidden)
+
+
 def describe_outputs(view: View, batch: StreamBatch) -> str:
     """Describe in a sentence the followed digit's outputs in each mode, the page's mode first."""
-    mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
+    mode, name = view["mode"], f"The framed {batch.classes[view['digit']]}"
     if mode not in batch.output:
-        return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
-    order = sorted(batch.output, key=lambda each: each != mode)
-    outputs = (batch.output[each] for each in order)
-    x, *values = (format_output(float(each[digit, view["unit"] - 1])) for each in (batch.x, *outputs))
-    shown = ", ".join(f"{value} in {each}" for value, each in zip(values, order, strict=True))
-    return f"The {name}: x = {x}, output x̂ = {shown}."
+        return f"{name} has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
+    values = _format_outputs(view, batch)
+    this, other = values.pop(mode), next(iter(values.items()), None)
+    if other is None:
+        return f"{name} gives x̂ = {this} in {mode}."
+    if other[1] == this:
+        return f"{name} gives x̂ = {this} in training and in inference."
+    return f"{name} gives x̂ = {this} in {mode}, but {other[1]} in {other[0]}."
+
+
+def _format_outputs(view: View, batch: StreamBatch) -> dict[str, str]:
+    """Format the followed digit's output by mode."""
+    return {
+        mode: format_output(float(values[view["digit"], view["unit"] - 1])) for mode, values in batch.output.items()
+    }
 
 
 def _name_digit(view: View, batch: StreamBatch) -> str:
@@ -104,26 +122,33 @@ def draw_digits(
         if view["batch"] > MAX_SHOWN_DIGITS
         else f"all {view['batch']}"
     )
-    values = "; ".join(f"x̂ in {name} {format_output(float(each[followed]))}" for name, each in outputs.items())
+    values = "; ".join(
+        f"x̂ in {name} {format_output(float(each[followed]))}"
+        for name, each in outputs.items()
+        if np.isfinite(each).all()  # a lesson asks for the one that is drawn alone
+    )
     alt = (
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at neuron {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
-    return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(14rem, 36vh, 19rem)")
+    return DrawnFigure(draw_batch(shown, followed, mode, theme), alt, "clamp(15rem, 44vh, 24rem)")
 
 
 def format_statistics_html(view: View, batch: StreamBatch, theme: str) -> str:
-    """Return the mean and variance of each mode as HTML; the pair in use is marked."""
+    """Return each mode's mean and variance as HTML, with the followed digit's output; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
-    cards = []
+    outputs, cards = _format_outputs(view, batch), []
     for mode, name in names.items():
         mean, variance = (format_decimals(part[view["unit"] - 1]) for part in batch.statistics[mode])
         used = mode == view["mode"]
         cards.append(
             f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><b><em>in use</em>'
-            f"{MODE_MARKERS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
+            f"{MODE_MARKERS[mode][used]} {name}</b><span>mean {mean}, variance {variance}</span>"
+            f"<span>{f'→ x̂ = {outputs[mode]} in {mode}' if mode in outputs else ''}</span></div>"
         )
-    words = f"x: what neuron {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
+    digit, smoothing = view["digit"], f"(variance + {typeset(view['eps'])})" if view["eps"] else "variance"
+    x = format_output(float(batch.x[digit, view["unit"] - 1]))
+    words = f"x = {x}: what a neuron computes from the framed {batch.classes[digit]}<br>x̂ = (x − mean) / √{smoothing}"
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
