@@ -133,7 +133,7 @@ def iterate_findings(
                 yield ModelFinding(key, layer.name, found)
     if gap is not None and gap > GAP_LIMIT:
         cause = "eval() replaces the batch's mean and variance by running averages of earlier batches."
-        found = f"This changes the outputs by {gap:.2f} times their standard deviation (limit: {GAP_LIMIT})."
+        found = f"This changes the outputs by {gap:.2f} times their standard deviation; a model's limit is {GAP_LIMIT}."
         reason = "Usual reasons: few training steps, or training on other data."
         yield ModelFinding("train-eval-gap", "", f"{cause} {found} {reason}")
     if not all(obstacles.values()):
