@@ -10,7 +10,7 @@ from normviz.charts.palette import HUES, THEMES
 from normviz.charts.style import apply_chart_style
 from normviz.core.fields import FULL, OWN, Rule
 from normviz.core.scheme import Scheme
-from normviz.describe.problems import name_axis
+from normviz.describe.problems import GAP_LIMIT, name_axis
 from normviz.topics.model.channels import ChannelComparison
 from normviz.topics.model.reported import ReportedLayer
 
@@ -62,8 +62,11 @@ def draw_layer_gaps(gaps: Mapping[str, float], theme: str = "light") -> Figure:
         text=[f"{value:.2f}" for value in changes], textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     figure.update_xaxes(title={"text": "change, in standard deviations", "standoff": 4})
-    figure.update_xaxes(range=[0, 1.15 * max(changes)])
-    apply_chart_style(figure, colours, {"t": 10, "b": 42})
+    figure.add_shape(type="line", x0=GAP_LIMIT, x1=GAP_LIMIT, y0=-0.6, y1=0.5, line={"color": colours.ink, "width": 3})
+    figure.update_xaxes(range=[0, 1.15 * max(*changes, GAP_LIMIT)])
+    apply_chart_style(figure, colours, {"t": 22, "b": 42})
+    text = f"limit, for the whole model only: {GAP_LIMIT}"
+    figure.add_annotation(x=GAP_LIMIT, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom")
     places = {"tickvals": list(range(len(names))), "ticktext": labels}
     figure.update_yaxes(**places, autorange="reversed", automargin=True, showgrid=False)
     return figure

@@ -57,7 +57,7 @@ def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
     if mistakes := [each.title for each in found if each.is_mistake]:
         return f"⚠ {'; '.join(mistakes)}"
     shares = row is not None and shares_problem(row, model)
-    return "; ".join(each.title for each in found) or ("changed by eval(), too" if shares else "–")
+    return "; ".join(each.title for each in found) or ("part of the first problem" if shares else "–")
 
 
 def name_bar(layer: ReportedLayer) -> str:

@@ -8,6 +8,7 @@ from lab_page import plots
 from test_model_page import opened
 
 from normviz.core.fields import FULL, OWN, Rule
+from normviz.describe.problems import GAP_LIMIT
 from normviz.topics.model.channels import compare_batch_statistics, compare_running_variances
 from normviz.topics.model.figures import draw_channels, draw_fields, draw_layer_gaps
 from normviz.topics.model.state import read_example
@@ -93,3 +94,6 @@ def test_the_layers_with_the_largest_changes_keep_their_order():
     (bars,) = (figure := draw_layer_gaps({f"<b>{k}": k / 100 for k in range(12)})).data
     assert list(bars["text"]) == ["0.00", *(f"{k / 100:.2f}" for k in range(4, 12))]
     assert figure.layout["yaxis"]["ticktext"][:2] == ["&lt;b&gt;0", "&lt;b&gt;4"]
+    (limit,) = figure.layout["shapes"]  # across the bar of the model only
+    assert (limit["x0"], limit["x1"]) == (GAP_LIMIT, GAP_LIMIT)
+    assert limit["y0"] < limit["y1"] == 0.5

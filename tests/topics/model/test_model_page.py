@@ -51,7 +51,7 @@ def test_the_page_opens_on_an_example_with_its_problems():
         "whole model", "bn1", "layer1.bn1", "layer1.bn2", "layer2.bn1", "layer2.bn2", "norm", "bn2",
     ]  # fmt: skip
     assert list(table.value["Problem"]) == [
-        "⚠ eval() changes outputs a lot", "⚠ frozen, but averages change", *["changed by eval(), too"] * 4, "–",
+        "⚠ eval() changes outputs a lot", "⚠ frozen, but averages change", *["part of the first problem"] * 4, "–",
         "⚠ batch too small",
     ]  # fmt: skip
     assert list(table.value["Normalization"]) == ["–", *["Batch norm"] * 5, "Group norm", "Batch norm"]
