@@ -57,7 +57,8 @@ def draw_normalization(forward: ForwardPass, theme: str = "light") -> Figure:
     colours, height = THEMES[theme], float(forward.x @ PLANE_NORMAL)
     screen_up = np.cos(SIDE_VIEW) * PLANE_NORMAL - np.sin(SIDE_VIEW) * _FRONT
     farthest, highest = float(np.linalg.norm(forward.v)), abs(float(forward.x @ screen_up))
-    figure = _create_scene(farthest, SIDE_VIEW, colours, highest=highest, has_circle=True)
+    room = 1.64 if height < 0 else 1.95  # a name above the tip needs more of it than one beside the tip
+    figure = _create_scene(farthest, SIDE_VIEW, colours, highest=room * highest, has_circle=True)
     x, y, z = np.stack([np.zeros(3), forward.v, forward.x, forward.x - forward.v]).T  # the wall
     figure.add(
         "mesh3d", x=x, y=y, z=z, i=[0, 0], j=[1, 2], k=[2, 3], color=colours.lines[0], opacity=0.12, **_QUIET
@@ -66,7 +67,8 @@ def draw_normalization(forward: ForwardPass, theme: str = "light") -> Figure:
     if abs(height) > MIN_LABELLED_HEIGHT:
         side = "right" if forward.v @ _SCREEN_RIGHT > 0 else "left"
         _draw_text(figure, (forward.x + forward.v) / 2, "− μ", colours.mean, f"middle {side}")
-    name, side = f"x = {format_vector(forward.x)}", "bottom center" if height < 0 else "top center"
+    beside = "middle right" if forward.x @ _SCREEN_RIGHT < 0 else "middle left"
+    name, side = f"x = {format_vector(forward.x)}", beside if height < 0 else "top center"
     _draw_vector(figure, np.zeros(3), forward.x, name, colours.lines[0], side)
     _draw_centred(figure, forward, "top center" if height < 0 else "bottom center", colours)
     return figure
@@ -132,12 +134,12 @@ def _create_scene(
 
     Args:
         farthest: distance of the farthest point in the plane from the origin.
-        highest: largest distance of a point from the origin along the picture's vertical.
+        highest: distance from the origin along the picture's vertical that has to be in sight.
     """
     figure = Figure()
     ring, fan = _make_circle_points(), np.arange(1, CIRCLE_POINTS + 1)
     radius = max(PLANE_RADIUS, 1.1 * farthest)
-    reach = max(1.1 * radius, 1.95 * highest)
+    reach = max(1.1 * radius, highest)
     disc = radius * np.vstack([np.zeros(3), ring])
     x, y, z = disc.T
     light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
