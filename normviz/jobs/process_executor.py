@@ -22,13 +22,10 @@ from typing import Any, Protocol
 from normviz.jobs.executors import STOP_POLL_SECONDS, JobControl, limit_to_one_core
 from normviz.jobs.failures import RemoteTraceback
 from normviz.jobs.limits import NO_LIMITS, JobLimits, LimitExceeded, read_resident_memory
-from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, REPORTED
+from normviz.jobs.worker import BEGUN, DONE, LOST, NICENESS, RAISED, REPORTED
 
 GRACE_SECONDS = 5.0
 """Seconds for a job to end its step after a stop or an exceeded limit, before its worker is ended."""
-
-NICENESS = 10
-"""The niceness of a worker for long jobs, so that the server of the pages gets the processor first."""
 
 IDLE_SECONDS = 300.0
 """Seconds after which an idle worker is ended, which frees its memory, also on a GPU."""

@@ -10,7 +10,8 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from normviz.jobs.gpu import uses_gpu
-from normviz.jobs.process_executor import NICENESS, ProcessExecutor, SpareWorker
+from normviz.jobs.process_executor import ProcessExecutor, SpareWorker
+from normviz.jobs.worker import NICENESS
 
 
 class SingleGpuExecutor(Executor):

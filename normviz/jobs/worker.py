@@ -22,8 +22,8 @@ BEGUN, REPORTED, DONE, RAISED, LOST = "begun", "reported", "done", "raised", "lo
 """Kinds of messages: a job was taken, and again once the GPU is ready for it; its share and result so far; its result;
 its error; and, put there by the parent, the end of the worker."""
 
-PREPARATION_NICENESS = 10
-"""The niceness of a worker while it prepares for its first job, so that the server answers meanwhile."""
+NICENESS = 10
+"""The niceness of a worker for long jobs, and of any while it prepares for its first one: the server comes first."""
 
 OOM_SCORE = 500
 """The kernel's preference to end a worker when memory runs out, -1000 to 1000."""
@@ -59,23 +59,23 @@ def run_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
     _volunteer_for_memory_killer()
     initialize, preparations = pickle.loads(tasks.get())
-    _run_nicely(initialize)
+    _run_at_low_priority(initialize)
     while True:
         while preparations and tasks.empty():
             prepare, *preparations = preparations
-            _run_nicely(prepare)
+            _run_at_low_priority(prepare)
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_perform_pickled_task(task, control))
         release_memory()
 
 
-def _run_nicely(prepare: Callable[[], object]) -> None:
-    """Call a preparation in a thread of low priority, and wait for it. An error is left to the job that meets it."""
+def _run_at_low_priority(prepare: Callable[[], object]) -> None:
+    """Call a preparation in a thread of low priority and wait for its end; ignore errors, which a job meets again."""
 
     def run() -> None:
         if sys.platform == "linux":  # where a thread has a niceness of its own; a process could not take it back
-            os.nice(PREPARATION_NICENESS)
+            os.nice(NICENESS)
         with suppress(Exception):
             prepare()
 

@@ -18,8 +18,8 @@ from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import JobLimits, LimitExceeded
-from normviz.jobs.process_executor import NICENESS, ProcessExecutor, SpareWorker, WorkerLost
-from normviz.jobs.worker import PREPARATION_NICENESS
+from normviz.jobs.process_executor import ProcessExecutor, SpareWorker, WorkerLost
+from normviz.jobs.worker import NICENESS
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 HERE = Path(__file__).parent
@@ -259,7 +259,7 @@ def test_the_spare_worker_takes_the_next_job_of_any_executor_and_another_one_fol
             assert result(queue, "process") == ready.number
             assert result(queue, "niceness") == min(os.nice(0) + niceness, 19)
             until(lambda queue=queue: result(queue, "prepared"))
-            assert result(queue, "prepared") == [min(os.nice(0) + PREPARATION_NICENESS, 19)]  # once
+            assert result(queue, "prepared") == [min(os.nice(0) + NICENESS, 19)]  # once
         assert spare._worker is not ready
         assert spare._worker.is_ready
 
