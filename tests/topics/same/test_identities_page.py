@@ -13,7 +13,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe.aims import describe_scope
-from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, pluralize
+from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, format_shape, pluralize
 from normviz.topics.lab import state as lab
 from normviz.topics.same import state
 from normviz.topics.same.identities import IDENTITIES, measure_residual
@@ -139,6 +139,8 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
         assert ("has another shape" in measurement(at)) != met
         drawn = identity.condition.mend(x.shape)
         count, size = pluralize(drawn[0], "example"), f"{drawn[1]} × {drawn[2]} positions"
+        if key == "weight-length":
+            count, size = "Weights", f"kh × kw × Cin × Cout = {format_shape(drawn)}."
         assert any(text.startswith(count) and size in text for text in texts(at.caption))
         assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 

@@ -156,11 +156,13 @@ def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, th
     drawn = view | {"note": "covered"} if covered else view
     draw_two_cubes(pair, x, _evaluate_both_sides(identity.key, x, view["eps"]), drawn, theme)
     later = "After your guess the right box shows its blue values." if covered else "Click another element."
-    st.caption(f"{_describe_box(x.shape)} {later}")
+    st.caption(f"{_describe_box(pair[0], x.shape)} {later}")
 
 
-def _describe_box(shape: Shape) -> str:
-    """Describe what a box holds: "4 examples, each of 4 × 4 positions (16 rows) with 6 channels."."""
+def _describe_box(scheme: Scheme, shape: Shape) -> str:
+    """Describe what a scheme's box holds: "4 examples, each of 4 × 4 positions (16 rows) with 6 channels."."""
+    if scheme.symbol == "w":
+        return f"Weights, {' × '.join(scheme.axes)} = {format_shape(shape)}."
     n, h, w, c = shape
     each = ", each" if n > 1 else ""
     positions = f"{h} × {w} positions ({pluralize(h * w, 'row')})"
