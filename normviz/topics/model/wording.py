@@ -37,8 +37,8 @@ def describe_influences(layer: ReportedLayer) -> str:
     changes = {cause: abs(change) for cause, change in measured.items() if change is not None}
     if changes and max(changes.values()) < NEGLIGIBLE:
         return f"{capitalize_first(' or '.join(changes))} does not change its output."
-    words = " and ".join(f"by {change:.0%} when {cause}" for cause, change in changes.items())
-    return words and f"Its output changes {words}. 100% is the standard deviation of its outputs."
+    words = " and ".join(f"by {change:.2f} when {cause}" for cause, change in changes.items())
+    return words and f"Its output changes {words}, in standard deviations of its outputs."
 
 
 def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
@@ -52,7 +52,10 @@ def tabulate_rows(model: ReportedModel) -> dict[str, list[str]]:
 
 
 def _list_titles(row: ReportedLayer | None, model: ReportedModel) -> str:
-    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "–" for none."""
+    """Return the titles of a row's problems, or else tips, as text: "⚠ batch too small"; "–" for none.
+
+    A layer without a problem of its own may be part of the model's.
+    """
     found = dict.fromkeys(finding.problem for finding in model.find_problems(row.name if row else ""))
     if mistakes := [each.title for each in found if each.is_mistake]:
         return f"⚠ {'; '.join(mistakes)}"
