@@ -123,6 +123,7 @@ def _explain_rate_factor(runs: dict[str, DescentPath]) -> str:
     factor, end_factor = run.rate_factors[[0, -1]]
     is_equal = np.isclose(factor, 1)
     early, late = compare_losses(run, runs["plain"])
+    # The factor is a reason only if the run with weight norm is faster where it raises the rate, and slower where not.
     is_reason = early * late >= 0 and (early or late) * ((end_factor if is_equal else factor) - 1) < 0
     why = "**Why? " if is_reason else "**"
     if is_equal:
