@@ -90,7 +90,7 @@ def list_marked_schemes(schemes: Sequence[Scheme], view: View) -> list[Scheme]:
 
 
 def _format_note(kind: str, xhat: np.ndarray, focus: Index) -> str:
-    """Format what stands over a cube, by a key of `NOTE_NAMES`: "" for x̂, which the browser writes; "covered": a blank."""
+    """Format a line over a cube, by a key of `NOTE_NAMES`: a blank if "covered"; "" for x̂, which the browser writes."""
     if kind == "covered":
         return "\u00a0"
     example = xhat[focus[0]]
