@@ -75,7 +75,9 @@ def _run_at_low_priority(prepare: Callable[[], object]) -> None:
 
     def run() -> None:
         if sys.platform == "linux":  # where a thread has a niceness of its own; a process could not take it back
-            os.nice(NICENESS)
+            server = os.getpriority(os.PRIO_PROCESS, os.getppid())
+            with suppress(OSError):  # it is lower: the server has given this worker to long jobs
+                os.setpriority(os.PRIO_PROCESS, 0, min(server + NICENESS, 19))
         with suppress(Exception):
             prepare()
 
